@@ -7,10 +7,10 @@ from __future__ import annotations
 def counted(count: int, what: str) -> str:
     """Returns a count with its noun, in the singular for 1.
 
-    >>> counted(2, "frames that are for none of its ports")
-    '2 frames that are for none of its ports'
-    >>> counted(1, "frames that are for none of its ports")
-    '1 frame that is for none of its ports'
+    >>> counted(2, "frames that were too long at eth0")
+    '2 frames that were too long at eth0'
+    >>> counted(1, "frames that were too long at eth0")
+    '1 frame that was too long at eth0'
     """
     if count != 1:
         return f"{count} {what}"

@@ -97,7 +97,7 @@ Interface::Interface(const std::string& name, std::size_t longest) : name_(name)
   for (int tries = 0; !(requests.flags(name) & IFF_RUNNING); ++tries) {
     if (tries == kCarrierTries) {
       if (tap_) close(descriptor_);
-      fail("the interface has no carrier: nothing is joined with it, or the other end is down");
+      fail("the interface has no carrier: nothing is connected to it, or the other end is down");
     }
     std::this_thread::sleep_for(kCarrierPause);
   }
@@ -125,10 +125,10 @@ void Interface::open_tap() {
   if (ioctl(descriptor_, TUNSETIFF, &request) < 0) {
     const int error = errno;
     close(std::exchange(descriptor_, -1));
-    fail(error == EBUSY ? "another program has the TAP device"
-         : error == EPERM
-             ? "the TAP device is another user's; it takes root, or: ip tuntap add dev " + name_ + " mode tap user NAME"
-             : std::strerror(error));
+    fail(error == EBUSY   ? "another program uses the TAP device"
+         : error == EPERM ? "the TAP device belongs to another user; run as root, or: ip tuntap add dev " + name_ +
+                                " mode tap user NAME"
+                          : std::strerror(error));
   }
   dropped_before_ = dropped_by_tap();
 }
@@ -136,7 +136,7 @@ void Interface::open_tap() {
 void Interface::open_socket(int index) {
   descriptor_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);  // protocol 0: no frames before bind()
   if (descriptor_ < 0)
-    fail(errno == EPERM ? "a packet socket takes root (CAP_NET_RAW); a user of a TAP device needs none"
+    fail(errno == EPERM ? "a packet socket needs root (CAP_NET_RAW); the owner of a TAP device does not"
                         : std::strerror(errno));
   const auto set = [this](int level, int option, const auto& value) {
     return setsockopt(descriptor_, level, option, &value, sizeof value) == 0;

@@ -106,8 +106,8 @@ AcclCollectives::Communicator& AcclCollectives::communicator(const accl::Context
   std::vector<NodeId> nodes;
   for (const accl::Member& member : context.communicator.members) nodes.push_back(member.session);
   const auto made = units_.create(nodes, cycle);
-  require(made.has_value(),
-          "the switches' table of communicators has no row left for one of " + std::to_string(nodes.size()) + " ranks");
+  require(made.has_value(), "the switches' communicator table has no free row for a communicator of " +
+                                std::to_string(nodes.size()) + " ranks");
   return communicators_[context.communicator_id] = {*made, std::vector<Tick>(nodes.size())};
 }
 

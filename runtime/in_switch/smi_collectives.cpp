@@ -175,7 +175,7 @@ ContextId SmiCollectives::communicator(const Adapter& port, const Open& open) {
   for (unsigned member = 0; member < open.ranks; ++member) members.push_back(open.rank(member));
   const auto made = units_.create(members, at);
   require(made.has_value(), "port " + std::to_string(port.endpoint.port) + " of rank " + std::to_string(port.rank) +
-                                ": the switches' table of communicators has no row left for one of " +
+                                ": the switches' communicator table has no free row for a communicator of " +
                                 std::to_string(open.ranks) + " ranks; each port has communicators of its own");
   return found->second = *made;
 }

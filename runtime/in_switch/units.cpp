@@ -13,7 +13,7 @@ Units::Units(Domain& clock, const mpi_fpga::FabricConfig& config, std::size_t ra
       fabric_(config, mpi_fpga::Endpoint::kernel, &clock.scheduler),
       id_(clock.scheduler.add(*this)) {  // after the fabric's components, so that it is stepped last in a cycle
   const auto nodes = config.nodes - config.switches;
-  require(ranks <= nodes, "there are " + std::to_string(ranks) + " ranks, and the switches of their collectives have " +
+  require(ranks <= nodes, std::to_string(ranks) + " ranks, but the switches of their collectives have only " +
                               std::to_string(nodes) + " nodes");
 }
 

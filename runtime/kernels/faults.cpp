@@ -73,8 +73,8 @@ Faults::~Faults() {
 
 std::string Faults::RecoveryPoint::text() const {
   char at[64];
-  std::snprintf(at, sizeof at, "uses address 0x%zx, which is no memory that it has", static_cast<std::size_t>(address));
-  if (is_overflow) return "its stack is full: recursion without an end, or arrays that are too large";
+  std::snprintf(at, sizeof at, "uses address 0x%zx, which is outside of its memory", static_cast<std::size_t>(address));
+  if (is_overflow) return "stack overflow: infinite recursion, or arrays that are too large";
   switch (signal) {
     case SIGSEGV:
     case SIGBUS:
@@ -92,7 +92,7 @@ std::string what_was_thrown(const void* by_kernel) {
   static_assert(sizeof current == sizeof thrown);
   std::memcpy(&thrown, &current, sizeof thrown);
   if (thrown != by_kernel) throw;
-  std::string what = "throws what nothing catches";
+  std::string what = "throws an exception that nothing catches";
   try {
     throw;
   } catch (const std::exception& error) {

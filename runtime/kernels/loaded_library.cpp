@@ -26,7 +26,7 @@ LoadedLibrary::LoadedLibrary(const std::string& file) : file_(file) {
   if (!handle_) {
     const auto at = error.find("undefined symbol: ");
     throw std::runtime_error(
-        at == std::string::npos ? error : file + ": kernels call " + error.substr(at + 18) + ", which there is not");
+        at == std::string::npos ? error : file + ": kernels call " + error.substr(at + 18) + ", which is not defined");
   }
   Dl_info at{};
   link_map* map = nullptr;

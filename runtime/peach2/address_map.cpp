@@ -69,17 +69,17 @@ Location AddressMap::locate(std::uint64_t address) const {
 Location AddressMap::within(const std::string& what, std::uint64_t address, std::uint64_t bytes) const {
   const std::string of = what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": ";
   require(bytes > 0 && bytes <= kMostBytes && bytes % 4 == 0 && address % 4 == 0,
-          of + "the address is a multiple of 4, and so are the bytes, 4 to " + std::to_string(kMostBytes));
+          of + "the address and the length must be multiples of 4, the length from 4 to " + std::to_string(kMostBytes));
   const auto place = locate(address);
   require(place.part != Location::Part::nothing,
           of + "no node has that address; node k of 0 to " + std::to_string(fabric_.nodes() - 1) +
               " has 24 GByte of memories from k x 32 GByte on, and its hub the last GByte");
   require(bytes <= place.size - place.at,
-          of + "they go past the end of " + place.name() + ", which has " + std::to_string(place.size) + " bytes");
+          of + "beyond the end of " + place.name() + ", which has " + std::to_string(place.size) + " bytes");
   if (place.part == Location::Part::processor)
     require(place.at + bytes <= kProgramBytes, of + "the last " + std::to_string(kReservedBytes >> 20) + " MByte of " +
                                                    place.name() + ", from " + std::to_string(kProgramBytes) +
-                                                   " on, are the library's");
+                                                   " on, belong to the library");
   return place;
 }
 
@@ -88,10 +88,11 @@ Location AddressMap::writable(const std::string& what, std::uint64_t address, st
   const std::string of = what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": ";
   if (place.part == Location::Part::ram)
     require(place.at >= program_ram() && place.at + bytes <= 2 * program_ram(),
-            of + "of " + place.name() + " a program has the bytes " + std::to_string(program_ram()) + " to " +
-                std::to_string(2 * program_ram() - 1) + "; the others are the library's");
+            of + "a program may use bytes " + std::to_string(program_ram()) + " to " +
+                std::to_string(2 * program_ram() - 1) + " of " + place.name() + "; the others belong to the library");
   if (place.part == Location::Part::calculator)
-    require(place.at % 16 == 0 && bytes % 16 == 0, of + place.name() + " takes beats of 16 bytes at multiples of 16");
+    require(place.at % 16 == 0 && bytes % 16 == 0,
+            of + place.name() + " accepts only beats of 16 bytes at multiples of 16");
   if (place.part == Location::Part::registers)
     require(place.at >= 16 * kStartRegister,
             of + "the windows of hub " + std::to_string(place.node) + " are loaded together with those of all hubs");
@@ -103,16 +104,16 @@ Location AddressMap::readable(const std::string& what, unsigned node, std::uint6
   const auto place = within(what, address, bytes);
   require(place.node == node, what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": that is " +
                                   place.name() + "; hub " + std::to_string(node) +
-                                  " reads in its own node alone: let the other node put, or get them");
+                                  " reads only in its own node: use a put by the other node, or a get");
   return place;
 }
 
 void AddressMap::of_processor(const std::string& what, std::uint64_t at, std::uint64_t bytes) const {
   require(at % 4 == 0 && at < kProgramBytes && bytes <= kProgramBytes - at,
           what + " at " + std::to_string(at) +
-              " of the processor's memory: it is a multiple of 4, and lies before the last " +
+              " of the processor's memory: must be a multiple of 4 and below the last " +
               std::to_string(kReservedBytes >> 20) + " MByte, from " + std::to_string(kProgramBytes) +
-              " on, which are the library's");
+              " on, which belong to the library");
 }
 
 }  // namespace thalweg::peach2

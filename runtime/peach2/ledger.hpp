@@ -70,7 +70,7 @@ class Ledger {
 
   void failed(const std::string& why, Times& of) {
     if (of.error.empty()) of.error = why;
-    lines_.push_back(why + "; it is " + of.what);
+    lines_.push_back(why + "; operation: " + of.what);
   }
   void lose(const Loss& loss) {
     Times* first = nullptr;

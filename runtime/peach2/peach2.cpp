@@ -13,7 +13,7 @@ namespace thalweg::peach2 {
 
 void Peach2::check_node(unsigned node) const {
   require(node < nodes_.size(),
-          "node " + std::to_string(node) + "; the last one is " + std::to_string(nodes_.size() - 1));
+          "node " + std::to_string(node) + " does not exist; the last one is " + std::to_string(nodes_.size() - 1));
 }
 
 void Peach2::run() {
@@ -25,7 +25,7 @@ Counts Peach2::counts(unsigned node) {
   check_node(node);
   require(fabric_.node(node).processor().idle(),
           "node " + std::to_string(node) +
-              " has operations that have not ended, and its hub's registers are read behind them: run them");
+              " has outstanding operations, and its hub's registers are read after them: call run() first");
   auto counts = fabric_.counts(node);
   require(counts.complete, "hub " + std::to_string(node) + " does not answer reads of its registers");
   return counts;
@@ -73,7 +73,7 @@ void Peach2::writable(const std::string& what, std::uint64_t to, std::uint64_t b
   each_context(to, bytes, [&](unsigned node, unsigned c) {
     const Owner owner = nodes_[node].contexts[c].owner;
     require(owner == Owner::nobody || owner == Owner::program,
-            what + " to " + hex(to) + " is one to context " + std::to_string(c) + " of hub " + std::to_string(node) +
+            what + " to " + hex(to) + " accesses context " + std::to_string(c) + " of hub " + std::to_string(node) +
                 ", which belongs to " + (owner == Owner::group ? "a group" : "reductions of its node"));
   });
 }
@@ -112,9 +112,8 @@ void Peach2::launch(unsigned node, std::uint64_t chain, const Processor::Then& t
 }
 
 Outcome Peach2::abort(unsigned node, unsigned channel) {
-  require(channel < kChannels,
-          "channel " + std::to_string(channel) +
-              " of a DMA controller: give 0, of chains that are started, or 1, of those of results");
+  require(channel < kChannels, "channel " + std::to_string(channel) +
+                                   " of a DMA controller does not exist: 0 is for started chains, 1 for result chains");
   const auto times = begin(node, "an abort");
   fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{1} << channel),
                                        ends(times));
@@ -144,7 +143,7 @@ Outcome Peach2::reset(unsigned node) {
 
 Outcome Peach2::timeout(unsigned node, std::uint64_t cycles) {
   const std::uint64_t units = (cycles + kTimeoutUnit - 1) / kTimeoutUnit;
-  require(units <= kMostTimeout, "a time-out of " + std::to_string(cycles) + " cycles; it has at most " +
+  require(units <= kMostTimeout, "a time-out of " + std::to_string(cycles) + " cycles; the maximum is " +
                                      std::to_string(kMostTimeout * kTimeoutUnit));
   const auto times = begin(node, "a change of the time-out");
   nodes_[node].timeout = static_cast<unsigned>(units);
@@ -164,7 +163,7 @@ Outcome Peach2::restart_host(unsigned node) {
 }
 
 Outcome Peach2::owners(unsigned node, std::uint32_t nodes) {
-  require(nodes < 1U << kMostNodes, "owners are a bit for each of " + std::to_string(kMostNodes) + " nodes");
+  require(nodes < 1U << kMostNodes, "owners must have one bit for each of " + std::to_string(kMostNodes) + " nodes");
   const auto times = begin(node, "a change of owners");
   fabric_.node(node).processor().store(register_address(node, kOwnersRegister), bytes_of(std::uint64_t{nodes}),
                                        ends(times));
@@ -175,8 +174,9 @@ Outcome Peach2::owners(unsigned node, std::uint32_t nodes) {
 
 Outcome Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte> data) {
   check_node(node);
-  require(data.size() <= kMostStored, "a store of " + std::to_string(data.size()) + " bytes; a processor stores " +
-                                          std::to_string(kMostStored) + " at most: put them");
+  require(data.size() <= kMostStored, "a store of " + std::to_string(data.size()) +
+                                          " bytes; a processor stores at most " + std::to_string(kMostStored) +
+                                          ": use a put");
   writable("a store", to, data.size());
   claim(to, data.size());
   const auto times = begin(node, "a store", "of " + std::to_string(data.size()) + " bytes to " + hex(to));
@@ -203,7 +203,7 @@ Outcome Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
 
 Outcome Peach2::work(unsigned node, Tick cycles) {
   check_node(node);
-  require(cycles >= 0, "work of " + std::to_string(cycles) + " cycles; they are 0 or more");
+  require(cycles >= 0, "work of " + std::to_string(cycles) + " cycles; must be at least 0");
   const auto times = begin(node, "work");
   fabric_.node(node).processor().work(cycles, ends(times));
   return times;
@@ -215,11 +215,11 @@ Outcome Peach2::copy(unsigned node, Processor::MemoryAddress to, Processor::Memo
     require(place.memory < kMemories, "a copy of memory " + std::to_string(place.memory) +
                                           "; a processor copies between its own, 0, and its GPUs', 1 and 2");
     require(bytes > 0 && bytes <= kMostBytes,
-            "a copy of " + std::to_string(bytes) + " bytes; they are 1 to " + std::to_string(kMostBytes));
+            "a copy of " + std::to_string(bytes) + " bytes; must be 1 to " + std::to_string(kMostBytes));
     const std::uint64_t size = place.memory == kProcessor ? kProgramBytes : kProcessorBytes;
     require(place.at <= size && bytes <= size - place.at,
             "a copy of " + std::to_string(bytes) + " bytes at " + std::to_string(place.at) + " of memory " +
-                std::to_string(place.memory) + ", of which a program has " + std::to_string(size));
+                std::to_string(place.memory) + ", of which a program may use " + std::to_string(size));
   }
   const auto times = begin(node, "a copy");
   fabric_.node(node).processor().copy(from, to, bytes, ends(times));
@@ -228,7 +228,7 @@ Outcome Peach2::copy(unsigned node, Processor::MemoryAddress to, Processor::Memo
 
 Outcome Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits) {
   check_node(node);
-  require(!copies.empty(), "a chain has a copy at least");
+  require(!copies.empty(), "a chain must have at least one copy");
   check_length(copies.size(), in);
   for (const auto& copy : copies) check(node, copy);
   for (const auto& copy : copies) claim(copy.to, copy.bytes);
@@ -239,8 +239,8 @@ void Peach2::check_length(std::size_t copies, Descriptors in) const {
   const bool ram = in == Descriptors::ram;
   const std::uint64_t most = (ram ? map_.chain_area() : kChainBytes) / kLine - 2;
   require(copies <= most, std::to_string(copies) + " copies; a chain in " +
-                              (ram ? "the working RAM" : "the host's memory") + " has " + std::to_string(most) +
-                              " at most");
+                              (ram ? "the working RAM" : "the host's memory") + " can have at most " +
+                              std::to_string(most));
 }
 
 Outcome Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
@@ -287,7 +287,7 @@ Outcome Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::ui
   const unsigned of = source.node;
   check(of, {to, from, bytes});
   require(map_.locate(to).node == node, "a get to " + hex(to) + ": that is " + map_.locate(to).name() + "; node " +
-                                            std::to_string(node) + " gets into its own memories");
+                                            std::to_string(node) + " can only get into its own memories");
   claim(to, bytes);
   const std::uint32_t sequence = ++nodes_[node].gets;
   const std::uint64_t at = hub_address(of, kRamAt) + map_.proxies_at() + kProxy * node;

@@ -45,34 +45,35 @@ std::uint64_t Peach2::calculator(unsigned node, unsigned context, std::uint64_t 
 
 void Peach2::check(const Reduction& how) const {
   const auto& config = fabric_.config();
-  require(how.context < config.contexts,
-          "context " + std::to_string(how.context) + "; the last one is " + std::to_string(config.contexts - 1));
+  require(how.context < config.contexts, "context " + std::to_string(how.context) +
+                                             " does not exist; the last one is " + std::to_string(config.contexts - 1));
   const unsigned most = 16 * std::min(config.records, kMostRecord);
   require(how.record_bytes >= 16 && how.record_bytes <= most && std::has_single_bit(how.record_bytes),
-          "a record of " + std::to_string(how.record_bytes) + " bytes; they are a power of two from 16 to " +
+          "a record of " + std::to_string(how.record_bytes) + " bytes; must be a power of two from 16 to " +
               std::to_string(most));
 }
 
 void Peach2::check(const Reduction& how, unsigned node, const Sources& from) const {
-  require(!from.empty(), "a reduction has a source at least");
+  require(!from.empty(), "a reduction must have at least one source");
   check_length(from.size(), Descriptors::ram);
   std::uint64_t bytes = 0;
   for (const auto& [at, count] : from) {
     static_cast<void>(map_.readable("a source", node, at, count));
     require(at % 16 == 0 && count % how.record_bytes == 0,
-            "a source of " + std::to_string(count) + " bytes at " + hex(at) + ": they are records of " +
-                std::to_string(how.record_bytes) + " bytes at a multiple of 16, as a beat of the bus is");
+            "a source of " + std::to_string(count) + " bytes at " + hex(at) + ": must be whole records of " +
+                std::to_string(how.record_bytes) + " bytes at a multiple of 16, the bytes of a beat of the bus");
     bytes += count;
   }
-  require(bytes <= map_.context_bytes(), "a reduction of " + std::to_string(bytes) + " bytes; a context takes " +
-                                             std::to_string(map_.context_bytes()) + " at most");
+  require(bytes <= map_.context_bytes(), "a reduction of " + std::to_string(bytes) +
+                                             " bytes; a context accepts at most " +
+                                             std::to_string(map_.context_bytes()));
 }
 
 void Peach2::check_area(std::size_t descriptors) const {
   const std::uint64_t bytes = kHead + descriptors * kLine;
   require(bytes <= map_.area_bytes(), "the working RAM has " + std::to_string(map_.area_bytes()) +
                                           " bytes for a context's chain, and " + std::to_string(bytes) +
-                                          " are needed: a cluster with more ram_bits or fewer contexts has them");
+                                          " are needed: increase ram_bits or reduce contexts");
 }
 
 // --- Reductions of a node
@@ -143,12 +144,12 @@ void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, c
   const auto contexts = fabric_.config().contexts;
   for (const unsigned node : nodes) check_node(node);
   require(!nodes.empty() && std::set(nodes.begin(), nodes.end()).size() == nodes.size(),
-          "a group has different nodes, one at least");
-  require(!how.tree, "a group combines records; a tree is of one node's reductions");
+          "a group must have at least one node, and each only once");
+  require(!how.tree, "a group combines records; a tree is only for reductions of one node");
   require(nodes.size() <= std::size_t{shape.most} * shape.most,
           std::to_string(nodes.size()) + " nodes; with records of " + std::to_string(how.record_bytes) +
-              " bytes a calculator has places for those of " + std::to_string(shape.most) + ", so that a group has " +
-              std::to_string(shape.most * shape.most) + " at most");
+              " bytes a calculator has slots for " + std::to_string(shape.most) +
+              " nodes, so a group can have at most " + std::to_string(shape.most * shape.most));
   require(how.context + shape.levels < contexts,
           "a group of " + std::to_string(nodes.size()) + " nodes needs " + std::to_string(shape.levels + 1) +
               " contexts from " + std::to_string(how.context) + " on; the last one is " + std::to_string(contexts - 1));
@@ -290,8 +291,8 @@ Outcome Peach2::reduce(Group& group, unsigned node, const Sources& from) {
   require(std::ranges::find(group.nodes_, node) != group.nodes_.end(),
           "node " + std::to_string(node) + " is not in the group");
   require(group.age_ == recoveries_,
-          "the group is void, as a run has stopped since it was made: nodes may have done different numbers of its "
-          "operations; make it anew");
+          "the group is invalid, as a run has stopped since it was made: its nodes may have executed different numbers "
+          "of operations; make a new one");
   check(group.how_, node, from);
   const unsigned record = group.how_.record_bytes;
   const auto times = begin(node, "a group's reduction", "in context " + std::to_string(group.how_.context));

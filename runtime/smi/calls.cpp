@@ -20,9 +20,10 @@ struct Calls {
     auto& state = program.enter(self, channel, SMI__SEND, place);
     program.check_type(self, channel, value, place);
     if (flush != 0 && state.circuit)
-      program.wrong(self, place,
-                    std::string("SMI_Push_flush: the message (") + channel.file + ":" + std::to_string(channel.line) +
-                        ") is a circuit, whose packets are full; a cluster with packet switching can flush");
+      program.wrong(
+          self, place,
+          std::string("SMI_Push_flush: the message (") + channel.file + ":" + std::to_string(channel.line) +
+              ") is a circuit, whose packets are always full; flushing needs a cluster with packet switching");
     program.give(state, channel, value, flush != 0, place);
     if (program.config_.synchronous) program.wait_for_pop(self, state, place);
     program.finish(state, channel);
@@ -37,8 +38,8 @@ struct Calls {
     const unsigned source = program.take(state, channel, value, place);
     if (source != static_cast<unsigned>(channel.peer))
       program.wrong(self, place,
-                    "what comes at port " + std::to_string(state.port.endpoint.port) + " is of rank " +
-                        std::to_string(source) + ", and the channel (" + channel.file + ":" +
+                    "the data at port " + std::to_string(state.port.endpoint.port) + " come from rank " +
+                        std::to_string(source) + ", but the channel (" + channel.file + ":" +
                         std::to_string(channel.line) + ") is for rank " + std::to_string(channel.peer));
     if (program.config_.synchronous) program.popped(self, channel, state.port.endpoint.port);
     program.finish(state, channel);
@@ -63,7 +64,7 @@ struct Calls {
                              std::to_string(first) + ", " + std::to_string(first + stride) + ", ..., " +
                              std::to_string(size) + " of them");
     if (own % stride != 0 || own / stride < 0 || own / stride >= size)
-      self.program.wrong(self, place, "SMI_Comm_range: rank " + std::to_string(comm[0]) + " is none of them");
+      self.program.wrong(self, place, "SMI_Comm_range: rank " + std::to_string(comm[0]) + " is not one of them");
     comm[0] = own / stride;
     comm[1] = size;
     comm[2] += comm[3] * first;
@@ -99,13 +100,13 @@ struct Calls {
     if (loop->interval < 1 || depth < 0)
       throw Misuse(self.program.place(self.number, std::array{const_cast<void*>(from)}) + "#pragma smi: interval(" +
                    std::to_string(loop->interval) + ") depth(" + std::to_string(depth) +
-                   "); an interval is 1 or more, a depth 0 or more");
+                   "); the interval must be at least 1, the depth at least 0");
     self.loops.begin_pipeline(*loop, depth);
   }
   static void exits(int code, const void* from) {
     auto& self = running();
     throw Misuse(self.program.place(self.number, std::array{const_cast<void*>(from)}) + "calls exit(" +
-                 std::to_string(code) + "); a kernel ends by return");
+                 std::to_string(code) + "); a kernel must end by return");
   }
   static void throws(const void* thrown, const void* from) {
     if (!Kernel::inside()) return;

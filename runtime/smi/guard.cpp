@@ -153,17 +153,17 @@ std::string Guard::fault() const {
     case SIGPROF:
       what = "has run for " + std::to_string(record.patience) +
              " s of processor time without using a channel or memory, up to cycle " + std::to_string(record.cycle) +
-             "; where that is no endless loop, allow more time (--patience)";
+             "; if that is not an endless loop, allow more time (--patience)";
       break;
     case SIGFPE:
-      what = "divides an integer by zero, or the quotient is none of its type";
+      what = "divides an integer by zero, or the quotient is out of range of its type";
       break;
     case SIGSEGV:
     case SIGBUS:
-      std::snprintf(text, sizeof text, "uses address 0x%zx, which is no memory that it has",
+      std::snprintf(text, sizeof text, "uses address 0x%zx, which is outside of its memory",
                     static_cast<std::size_t>(record.address));
       what = record.overflow ? "its stack of " + std::to_string(Program::kStack >> 20) +
-                                   " MiB is full: recursion without an end, or variables that are too large"
+                                   " MiB is full: infinite recursion, or variables that are too large"
              : record.code > 0 && record.code < SI_KERNEL ? text
                                                           : "uses an address that no memory has";
       break;

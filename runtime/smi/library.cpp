@@ -11,7 +11,7 @@ Library::Library(const std::string& file, const smi__calls& calls, std::uintptr_
   auto* library = static_cast<smi__library*>(loaded_.symbol("smi__library"));
   const auto channels = reinterpret_cast<void (*)(void*)>(loaded_.symbol("smi__channels"));
   if (!library || !channels || library->version != SMI__CALLS_VERSION)
-    throw std::runtime_error(file + " is no library of kernels of this version");
+    throw std::runtime_error(file + " is not a library of kernels of this version");
   library->calls = &calls;
   library->memory = memory;
   library->memory_bytes = memory_bytes;

@@ -23,7 +23,7 @@ void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes
                  (buffer ? " at " + std::to_string(address - reinterpret_cast<std::uintptr_t>(buffer->at)) +
                                " of buffer " + buffer->name + " (rank " + std::to_string(buffer->rank) +
                                "), which has " + std::to_string(buffer->bytes)
-                         : " of memory that is no buffer's"));
+                         : " of memory outside of all buffers"));
   };
   if (!buffer || buffer->rank != running.rank ||
       address - reinterpret_cast<std::uintptr_t>(buffer->at) + bytes > buffer->bytes)

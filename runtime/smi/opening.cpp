@@ -11,16 +11,15 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
     wrong(running, open.place, open_name(static_cast<unsigned>(open.kind)) + ": " + what);
   };
   const int own = open.comm[0], size = open.comm[1], first = open.comm[2], stride = open.comm[3];
-  if (open.type < 1 || open.type > 5) refuse("there is no datatype " + std::to_string(open.type));
-  if (open.count < 0) refuse("a message has no " + std::to_string(open.count) + " elements");
+  if (open.type < 1 || open.type > 5) refuse("unknown datatype " + std::to_string(open.type));
+  if (open.count < 0) refuse("a message of " + std::to_string(open.count) + " elements; must be at least 0");
   if (size < 1 || size > static_cast<int>(config_.world) || own < 0 || own >= size || first < 0 ||
       first + stride * own != static_cast<int>(running.rank))
-    refuse("the communicator is none of this kernel's: use SMI_COMM_WORLD, or the one that it gets as an argument");
+    refuse("not a communicator of this kernel: use SMI_COMM_WORLD, or the one passed as an argument");
   const bool point_to_point = open.kind == SMI__SEND || open.kind == SMI__RECEIVE;
   if (!point_to_point && (open.root < 0 || open.root >= size))
-    refuse("there is no root " + std::to_string(open.root) + " in a communicator of " + std::to_string(size));
-  if (open.kind == SMI__REDUCE && (open.op < 0 || open.op > 2))
-    refuse("there is no operator " + std::to_string(open.op));
+    refuse("root " + std::to_string(open.root) + " does not exist in a communicator of " + std::to_string(size));
+  if (open.kind == SMI__REDUCE && (open.op < 0 || open.op > 2)) refuse("unknown operator " + std::to_string(open.op));
   const auto kind = endpoint_kind(static_cast<unsigned>(open.kind));
   auto& ports = ranks_[running.rank].ports;
   const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortState& state) {
@@ -86,14 +85,14 @@ Program::PortState& Program::enter(Running& running, Channel& channel, unsigned 
   if (!channel.entered) {
     if (state.unfinished)
       wrong(running, {channel.file, channel.line},
-            "this opens a channel on " + port() + ", and of the one before (" + state.now.file + ":" +
+            "this opens a channel on " + port() + ", but of the previous one (" + state.now.file + ":" +
                 std::to_string(state.now.line) + ") only " + std::to_string(state.now.done) + " of " +
                 std::to_string(state.now.calls) + " elements have been used");
     if ((kind == SMI__SEND || kind == SMI__RECEIVE) && channel.peer < 0) {
-      const std::string what = std::string("there is no rank to ") + (kind == SMI__SEND ? "push to" : "pop from") +
-                               " (" + channel.file + ":" + std::to_string(channel.line) + ")";
+      const std::string what = std::string("the rank to ") + (kind == SMI__SEND ? "push to" : "pop from") +
+                               " does not exist (" + channel.file + ":" + std::to_string(channel.line) + ")";
       if (kind == SMI__SEND || !running.kernel->serves()) wrong(running, place, what);
-      running.now = {"SMI_Pop from no rank at all", place, &state};
+      running.now = {"SMI_Pop from a rank that does not exist", place, &state};
       running.kernel->block({"pop from", &state.port.out->writer, at(place)});
     }
     check_others(running, channel, state.port.endpoint);

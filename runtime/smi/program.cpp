@@ -16,7 +16,7 @@ Program::Program(Domains& time, Domain& clock, const Config& config, std::vector
     : time_(time), clock_(clock), config_(config), kernels_(time) {
   if (config_.world == 0) config_.world = static_cast<unsigned>(ports.size());
   require(config_.world <= ports.size(),
-          "there are " + std::to_string(ports.size()) + " ranks, and programs for " + std::to_string(config_.world));
+          std::to_string(ports.size()) + " ranks, but programs for " + std::to_string(config_.world));
   for (auto& of : ports) {
     auto& rank = ranks_.emplace_back();
     for (auto& port : of) rank.ports.push_back({.port = std::move(port)});
@@ -27,7 +27,7 @@ Program::Program(Domains& time, Domain& clock, const Config& config, std::vector
 Program::~Program() = default;
 
 Buffer& Program::buffer(unsigned rank, unsigned bank, const std::string& name, std::size_t bytes) {
-  require(rank < ranks(), "there is no rank " + std::to_string(rank));
+  require(rank < ranks(), "rank " + std::to_string(rank) + " does not exist; there are " + std::to_string(ranks()));
   require(bank < config_.banks, "buffer " + name + " is in bank " + std::to_string(bank) + ", and a rank has " +
                                     std::to_string(config_.banks));
   auto& made = memory_.add(name, rank, bank, bytes);
@@ -46,7 +46,7 @@ Library& Program::library(unsigned rank, const std::string& file) {
 
 Handle Program::start(unsigned rank, const std::string& file, const std::string& kernel,
                       std::vector<Argument> arguments, bool serves) {
-  require(rank < ranks(), "there is no rank " + std::to_string(rank));
+  require(rank < ranks(), "rank " + std::to_string(rank) + " does not exist; there are " + std::to_string(ranks()));
   auto& from = library(rank, file);
   const auto call = from.kernel(kernel);
   if (!call) throw std::runtime_error(file + " has no kernel " + kernel);
@@ -79,7 +79,7 @@ Handle Program::start(unsigned rank, const std::string& file, const std::string&
 }
 
 Handle Program::start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves) {
-  require(rank < ranks(), "there is no rank " + std::to_string(rank));
+  require(rank < ranks(), "rank " + std::to_string(rank) + " does not exist; there are " + std::to_string(ranks()));
   auto& running = running_.emplace_back(*this, rank, kernel);
   running.call = std::move(call);
   return start(running, serves);
@@ -170,7 +170,7 @@ std::string Program::late(const Running& running, std::span<void* const> code) c
   auto where = place(running.number, code);
   if (where.starts_with("rank ") && running.now.place.file) where = line(running.now.place) + ": " + where;
   return where + "has not ended by cycle " + std::to_string(limit_) +
-         ", the limit; where that is no endless loop, allow more (--max-cycles)";
+         ", the limit; if that is not an endless loop, allow more (--max-cycles)";
 }
 
 /// The message for the first kernel that should have ended.

@@ -105,7 +105,7 @@ const Program::Running* Program::waited_for_to_push(const Running& running, Bloc
   }
   if (config_.eager && channel.count > state.port.endpoint.buffer * most_elements(config_.packet_bytes, channel.size))
     blocked.because("the channel is eager, and its message of " + std::to_string(channel.count) +
-                    " elements is larger than the buffers on its way");
+                    " elements is larger than the buffers on its path");
   // The current destination, or, if it has received everything, an earlier one whose credits are missing.
   std::vector<unsigned> peers{static_cast<unsigned>(channel.peer)};
   for (const auto& [peer, elements] : state.passed) peers.push_back(peer);

@@ -15,7 +15,7 @@ double mhz(const Description& description, const std::string& clock) {
   for (const auto& each : description.clocks)
     if (each.name == clock)
       return static_cast<double>(description.ticks_per_second) / static_cast<double>(each.clock.period) / 1e6;
-  throw std::invalid_argument("there is no clock " + clock);
+  throw std::invalid_argument("unknown clock " + clock);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Cluster::Cluster(std::string name, const Description& whole) : name_(std::move(n
       servers_[n] = ServerCosts::of(values);
       continue;
     }
-    require(servers_.empty(), values.of() + " is behind a server; servers have the last numbers");
+    require(servers_.empty(), values.of() + " follows a server; servers must have the last numbers");
     hardware_.nodes.push_back(whole.nodes[n]);
     if (kind == "vcsn" || kind == "dcn") {
       fpgas_[n] = {.ports = values.get<unsigned>("ports"),
@@ -87,7 +87,7 @@ Cluster::Cluster(std::string name, const Description& whole) : name_(std::move(n
 
 void Cluster::check(std::int64_t node, const std::string& what) const {
   require(std::in_range<unsigned>(node) && has(static_cast<unsigned>(node)),
-          what + "node " + std::to_string(node) + " is no FPGA; those of " + name_ + " are " +
+          what + "node " + std::to_string(node) + " is not an FPGA; the FPGAs of " + name_ + " are " +
               std::to_string(numbers_.front()) + " to " + std::to_string(numbers_.back()));
 }
 
@@ -136,7 +136,7 @@ std::map<unsigned, std::vector<unsigned>> Cluster::group_ports(const Station& so
   for (const auto& member : members) {
     const auto found = last.find(member);
     require(found != last.end() && member != source,
-            "no frames to several go from port " + std::to_string(source.second) + " of node " +
+            "no multicast frames go from port " + std::to_string(source.second) + " of node " +
                 std::to_string(source.first) + " to port " + std::to_string(member.second) + " of node " +
                 std::to_string(member.first));
     for (std::optional<Station> step = found->second; step; step = above.at(step->first))

@@ -30,7 +30,7 @@ Schedule transfer_schedule(const VirtualPort& from, const VirtualPort& to) {
 
 Collective::Collective(const Cluster& cluster, Schedule schedule, std::uint64_t size)
     : cluster_(cluster), schedule_(std::move(schedule)), size_(size) {
-  require(size > 0, "a block of no bytes");
+  require(size > 0, "a block must have at least one byte");
   for (const unsigned node : schedule_.nodes()) {
     cluster.check(node);
     require(cluster.server_of(node).has_value(),

@@ -99,7 +99,7 @@ class Run {
 
   void later(Who who, Tick at, double ticks) {
     if (const double until = static_cast<double>(at) + ticks; !(until < kEnd))
-      throw WrongProgram(name_of(all_[who]) + " would go on after " + std::to_string(until / per_us_) +
+      throw WrongProgram(name_of(all_[who]) + " would continue after " + std::to_string(until / per_us_) +
                          " us; time ends at " + std::to_string(kEnd / per_us_) + " us");
     due_.emplace(std::max(engine_.now(), at + static_cast<Tick>(std::nearbyint(ticks))), who);
   }
@@ -115,7 +115,7 @@ class Run {
       constexpr double kMostUs = 1e12;
       if (!(work->us >= 0 && work->us <= kMostUs))
         throw WrongProgram("server " + std::to_string(one.number) + " works for " + std::to_string(work->us) +
-                           " us; it is 0 to 1e12");
+                           " us; must be 0 to 1e12");
       later(who, at, work->us * per_us_);
     } else if (const auto* interrupt = std::get_if<Interrupt>(&*next)) {
       if (const auto found = completed_.find(interrupt->handle); found != completed_.end())
@@ -149,7 +149,7 @@ class Run {
     if (const auto* pause = std::get_if<Pause>(&*next)) {
       if (pause->cycles < 1)
         throw WrongProgram(vcsn::name_of(kernel) + " pauses for " + std::to_string(pause->cycles) +
-                           " cycles; it is one at least");
+                           " cycles; must be at least 1");
       const Tick cycle = network_.node(kernel.node).shell().clock.period;
       later(who, at, static_cast<double>(pause->cycles) * static_cast<double>(cycle));
     } else if (const auto* sent = std::get_if<Send>(&*next)) {

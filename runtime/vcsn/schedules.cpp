@@ -74,7 +74,7 @@ StepOf over_circuits(unsigned root, unsigned virtual_ports) {
 
 Schedule ring_of(const Nodes& nodes, unsigned root, unsigned ports, const StepOf& step) {
   const auto at = std::ranges::find(nodes, root);
-  require(at != nodes.end(), "node " + std::to_string(root) + " takes no part, and is no root");
+  require(at != nodes.end(), "node " + std::to_string(root) + " does not participate and cannot be the root");
   Nodes others(at + 1, nodes.end());
   others.insert(others.end(), nodes.begin(), at);
   const std::size_t sides = std::min(2U, ports), half = (others.size() + sides - 1) / sides;
@@ -96,7 +96,7 @@ Schedule ring_of(const Nodes& nodes, unsigned root, unsigned ports, const StepOf
 
 Schedule allgather_of(const Nodes& nodes, unsigned ports, const StepOf& step) {
   const std::size_t count = nodes.size();
-  require(count > 0, "an allgather of no nodes");
+  require(count > 0, "an allgather must have at least one node");
   const std::size_t sides[] = {ports > 1 ? count / 2 : count - 1, ports > 1 ? (count - 1) / 2 : 0};
   Schedule made{.root = nodes.front(), .everywhere = true};
   for (std::size_t number = 0; number < sides[0]; ++number) {
@@ -157,7 +157,7 @@ Move step_over_links(const Cluster& cluster, unsigned source, unsigned destinati
 Schedule tree(const Nodes& nodes, unsigned root, unsigned ports, unsigned virtual_ports) {
   const Nodes others = without(nodes, root);
   const std::size_t count = std::min<std::size_t>(ports * virtual_ports, others.size());
-  require(count > 0, "a tree takes two nodes at least, and a virtual port");
+  require(count > 0, "a tree needs at least two nodes and a virtual port");
   std::vector<Nodes> branches;
   for (auto first = others.begin(); branches.size() < count;) {
     const std::size_t k = branches.size(), size = others.size() / count + (k < others.size() % count ? 1 : 0);
@@ -221,10 +221,9 @@ void check(const Cluster& cluster, const Nodes& nodes, const std::string& what) 
   std::set<unsigned> known;
   for (const unsigned node : nodes) {
     cluster.check(node);
-    require(known.insert(node).second,
-            what + ": node " + std::to_string(node) + " takes part once, and is given twice");
+    require(known.insert(node).second, what + ": node " + std::to_string(node) + " is given twice");
   }
-  require(nodes.size() >= 2, what + " takes two nodes at least");
+  require(nodes.size() >= 2, what + " needs at least two nodes");
 }
 
 }  // namespace
@@ -232,10 +231,10 @@ void check(const Cluster& cluster, const Nodes& nodes, const std::string& what) 
 Schedule gather_schedule(const Cluster& cluster, const std::string& by, const Nodes& nodes, unsigned root) {
   check(cluster, nodes, "a gather");
   require(std::ranges::find(nodes, root) != nodes.end(),
-          "node " + std::to_string(root) + " takes no part, and is no root");
+          "node " + std::to_string(root) + " does not participate and cannot be the root");
   if (cluster.is_direct()) {
     require(by == "ring",
-            "a gather by " + by + " takes circuits; " + cluster.name() + " has serial links, and can do it by ring");
+            "a gather by " + by + " needs circuits; " + cluster.name() + " has serial links and can only use ring");
     return ring_of(nodes, root, 2, [&](unsigned node, unsigned above, unsigned side) {
       // Port 0 leads to larger numbers, port 1 to smaller ones, in the order of the nodes after the root.
       return step_over_links(cluster, node, above, nodes.size() == 2 ? std::nullopt : std::optional(1 - side));
@@ -244,7 +243,7 @@ Schedule gather_schedule(const Cluster& cluster, const std::string& by, const No
   using Make = Schedule (*)(const Nodes&, unsigned, unsigned, unsigned);
   const std::map<std::string, Make> ways{{"tree", tree}, {"ring", ring}, {"relink", relink}};
   const auto found = ways.find(by);
-  require(found != ways.end(), "'" + by + "' is no way; there are tree, ring, relink");
+  require(found != ways.end(), "unknown method '" + by + "'; must be tree, ring or relink");
   return found->second(nodes, root, cluster.ports(root), cluster.virtual_ports(root));
 }
 

@@ -68,7 +68,7 @@ class Mapping {
     }
     const auto [a, b] = topology.edges[order.front()];
     throw std::invalid_argument(topology.name +
-                                ": no external ports with a free virtual one are left for the circuit " + "of nodes " +
+                                ": no external ports with a free virtual port are left for the circuit between nodes " +
                                 std::to_string(a) + " and " + std::to_string(b));
   }
 
@@ -191,28 +191,28 @@ class Mapping {
 Topology Topology::of(const std::string& shape, std::span<const std::int64_t> nodes,
                       std::span<const std::int64_t> size) {
   require(std::ranges::find(kShapes, shape) != kShapes.end(),
-          "'" + shape + "' is no shape of circuits; the shapes are " + joined(kShapes, ", "));
-  require(nodes.size() >= 2, "a " + shape + " of " + std::to_string(nodes.size()) + " FPGAs; it has at least two");
+          "unknown shape '" + shape + "'; must be one of " + joined(kShapes, ", "));
+  require(nodes.size() >= 2, "a " + shape + " of " + std::to_string(nodes.size()) + " FPGAs; must have at least two");
   const std::size_t count = nodes.size();
   std::vector<std::pair<std::size_t, std::size_t>> edges;
   if (shape == "tree") {
     require(size.size() <= 1 && (size.empty() || size[0] >= 1),
-            "the size of a tree is [" + joined(size, ", ") + "]; it is one number, the branches of each node");
+            "the size of a tree is [" + joined(size, ", ") + "]; must be one number, the branches of each node");
     const std::size_t branches = size.empty() ? 2 : static_cast<std::size_t>(size[0]);
     for (std::size_t child = 1; child < count; ++child) edges.emplace_back((child - 1) / branches, child);
   } else if (shape == "mesh" || shape == "torus") {
-    require(!size.empty(), "a " + shape + " has a size: its nodes in each dimension");
-    require(std::ranges::min(size) >= 2, "every size of a " + shape + " is at least 2");
+    require(!size.empty(), "a " + shape + " needs a size: its nodes in each dimension");
+    require(std::ranges::min(size) >= 2, "every size of a " + shape + " must be at least 2");
     std::size_t all = 1;
     for (const std::int64_t each : size)  // saturates: any larger product is rejected as well
       all = std::min(all * std::min(static_cast<std::size_t>(each), kMostNodes + 1), kMostNodes + 1);
     require(all <= kMostNodes,
-            "a " + shape + " of " + joined(size, "x") + "; there may be " + std::to_string(kMostNodes) + " nodes");
+            "a " + shape + " of " + joined(size, "x") + "; the maximum is " + std::to_string(kMostNodes) + " nodes");
     require(all == count, "a " + shape + " of " + joined(size, "x") + " has " + std::to_string(all) +
                               " nodes; there are " + std::to_string(count));
     edges = grid(size, count, shape == "torus");
   } else {
-    require(size.empty(), "a " + shape + " has no size: it has all FPGAs");
+    require(size.empty(), "a " + shape + " takes no size: it uses all FPGAs");
     const std::array whole{static_cast<std::int64_t>(count)};
     if (shape == "star")
       for (std::size_t leaf = 1; leaf < count; ++leaf) edges.emplace_back(0, leaf);

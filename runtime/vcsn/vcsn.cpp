@@ -43,7 +43,7 @@ std::map<VirtualPort, VirtualPort> Vcsn::circuits(const std::vector<unsigned>& n
   std::map<VirtualPort, VirtualPort> found;
   if (cluster_.is_direct()) return found;
   for (const unsigned node : nodes) {
-    require(cluster_.has(node), "node " + std::to_string(node) + " is no FPGA of " + cluster_.name());
+    require(cluster_.has(node), "node " + std::to_string(node) + " is not an FPGA of " + cluster_.name());
     for (unsigned port = 0; port < cluster_.ports(node); ++port)
       for (unsigned each = 0; each < cluster_.virtual_ports(node); ++each)
         if (const auto to = network_.circuit({node, port, each})) found.emplace(VirtualPort{node, port, each}, *to);
@@ -74,17 +74,17 @@ void Vcsn::multicast(const VirtualPort& source, const std::vector<VirtualPort>& 
 void Vcsn::group(const VirtualPort& source, const std::vector<VirtualPort>& members) {
   const auto external = [&](const VirtualPort& place) {
     require(cluster_.has(place.node) && cluster_.joined(Station{place.node, place.port}),
-            to_string(place) + " is at no line");
+            to_string(place) + " is not connected to a line");
     return Station{place.node, place.port};
   };
   const Station from = external(source);
   std::vector<Station> to;
   for (const VirtualPort& member : members) to.push_back(external(member));
   require(!to.empty() && std::set(to.begin(), to.end()).size() == to.size(),
-          "a circuit to several ends has one of each external port, at least one");
+          "a multicast circuit must have at least one member, and at most one per external port");
   require(std::ranges::all_of(members,
                               [&](const VirtualPort& one) { return one.virtual_port == members.front().virtual_port; }),
-          "the ends of a circuit to several are the same virtual port of their external ports");
+          "the members of a multicast circuit must have the same virtual port number");
   for (const auto& [number, ports] : cluster_.group_ports(from, to)) network_.set_group(number, source, ports);
 }
 
@@ -94,7 +94,7 @@ void Vcsn::check(const VirtualPort& one, const VirtualPort& other) const {
   for (const Station& each : {a, b})
     if (!cluster_.has(each.first) || !cluster_.joined(each)) return;
   require(one == other || a != b,
-          to_string(one) + " and " + to_string(other) + " are at one line, back to which no switch sends");
+          to_string(one) + " and " + to_string(other) + " are on the same line, and a switch does not send back to it");
   require(cluster_.reaches(a, b), "no Ethernet leads from " + to_string(one) + " to " + to_string(other));
 }
 
@@ -201,11 +201,11 @@ Program Vcsn::by_server(const std::vector<TableRow>& rows, unsigned server, Writ
 
 Vcsn::Partition& Vcsn::partition(const std::string& name, const std::vector<std::int64_t>& nodes) {
   require(!name.empty() && std::ranges::none_of(name, [](unsigned char letter) { return std::iscntrl(letter); }),
-          "a partition has a name, without control characters");
+          "a partition's name must not be empty or contain control characters");
   std::set<unsigned> own;
   for (const std::int64_t node : nodes) {
     require(std::in_range<unsigned>(node) && cluster_.has(static_cast<unsigned>(node)),
-            "partition " + name + ": node " + std::to_string(node) + " is no FPGA of " + cluster_.name());
+            "partition " + name + ": node " + std::to_string(node) + " is not an FPGA of " + cluster_.name());
     own.insert(static_cast<unsigned>(node));
   }
   try {

@@ -26,9 +26,10 @@ class Agreement {
     First& first = found->second;
     std::string differs;
     if (const auto own = what(context); own != first.what) {
-      differs = "rank " + std::to_string(first.rank) + " calls " + first.what + ", and this one " + own;
+      differs = "rank " + std::to_string(first.rank) + " calls " + first.what + ", but this rank calls " + own;
     } else if (const auto mine = type(context); mine && first.type && *mine != *first.type) {
-      differs = "rank " + std::to_string(first.rank) + " has elements of " + *first.type + ", and this one of " + *mine;
+      differs =
+          "rank " + std::to_string(first.rank) + " has elements of " + *first.type + ", but this rank of " + *mine;
     }
     if (++first.entered == context.communicator.members.size())
       open_.erase(found);

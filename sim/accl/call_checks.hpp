@@ -31,18 +31,18 @@ class CallChecks {
   [[nodiscard]] std::optional<Communicator> communicator(
       const Call& call, const std::function<std::optional<ethernet::UdpEnd>(const Member&)>& end_of) const {
     const std::string name(name_of(static_cast<std::uint32_t>(call.scenario)));
-    require(!name.empty(), "scenario " + std::to_string(static_cast<std::uint32_t>(call.scenario)) + " is none");
+    require(!name.empty(), "unknown scenario " + std::to_string(static_cast<std::uint32_t>(call.scenario)));
     if (is_local(call.scenario)) return std::nullopt;
     const auto found = exchange_.communicator(call.communicator);
-    require(found.has_value(), name + ": there is no communicator at " + hex(call.communicator) +
-                                   " of the exchange memory that this rank is in");
+    require(found.has_value(),
+            name + ": the exchange memory has no communicator with this rank at " + hex(call.communicator));
     require(!is_rooted(call.scenario) || call.root < found->members.size(),
-            name + ": the communicator has " + std::to_string(found->members.size()) + " ranks, and no rank " +
-                std::to_string(call.root));
+            name + ": root " + std::to_string(call.root) + " does not exist; the communicator has " +
+                std::to_string(found->members.size()) + " ranks");
     for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
       const Member& member = found->members[rank];
-      require(end_of(member).has_value(), name + ": of the communicator at " + hex(call.communicator) + ", rank " +
-                                              std::to_string(rank) + " (session " + std::to_string(member.session) +
+      require(end_of(member).has_value(), name + ": rank " + std::to_string(rank) + " of the communicator at " +
+                                              hex(call.communicator) + " (session " + std::to_string(member.session) +
                                               ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
                                               ") is not a board of this cluster");
     }
@@ -70,15 +70,16 @@ class CallChecks {
     context.arithmetic = *found;
     for (const Role role : {Role::op0, Role::res})
       if (call.streams(role) && !can_stream(call.scenario, role))
-        context.fail(code::kNotImplemented, std::string(name_of(static_cast<std::uint32_t>(call.scenario))) +
-                                                (role == Role::op0 ? " takes no operand from" : " has no result to") +
-                                                " a kernel's stream");
+        context.fail(code::kNotImplemented,
+                     std::string(name_of(static_cast<std::uint32_t>(call.scenario))) +
+                         (role == Role::op0 ? " cannot read an operand from" : " cannot write its result to") +
+                         " a kernel's stream");
     if (!config_.compression && call.compression != 0)
       context.fail(code::kCompression, "its board has no plug-in for compression");
     if (!converts(found->bytes, found->compressed_bytes))
       context.fail(code::kCompression, "elements of " + std::to_string(found->bytes) + " and " +
                                            std::to_string(found->compressed_bytes) +
-                                           " bytes; the engine compresses 4 to 2");
+                                           " bytes; the engine only compresses 4 bytes to 2");
     if (combines(call.scenario) && !MoveEngine::unit(context))
       context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
     return true;
@@ -87,7 +88,7 @@ class CallChecks {
   void spare(Context& context) const {
     if (const auto at = context[Register::spare]; context.call.scenario == Scenario::bcast && at != 0)
       if (!device_.has(at, context[Register::part] * context.bytes(Role::op1)))
-        context.fail(code::kSize, "the spare buffer is not in memory that was allocated");
+        context.fail(code::kSize, "the spare buffer is not in allocated memory");
   }
   /// Checks the plug-in for arithmetic, which calls executed by collective units do not need.
   void plugin(Context& context) const {

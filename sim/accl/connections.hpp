@@ -60,7 +60,7 @@ class Connections final : public Component, public Transport {
   [[nodiscard]] std::size_t room(unsigned connection) const override { return all_[connection].send.room(); }
   [[nodiscard]] std::string failure(unsigned connection) const override {
     if (all_[connection].session.state() != ethernet::SessionState::silent) return "";
-    return "has not answered " + std::to_string(config_.tries) + " times";
+    return "has not answered " + std::to_string(config_.tries) + " attempts";
   }
   void send(unsigned connection, std::vector<std::byte> bytes, Tick now, Tick last) override {
     Connection& of = all_[connection];
@@ -111,9 +111,9 @@ class Connections final : public Component, public Transport {
     }
     for (const auto& [what, count] :
          {std::pair{"packets of another session", sum.stale},
-          {"packets that were sent in sessions that ended before their arrival was known", sum.unknown},
-          {"packets that waited for such a session", sum.discarded},
-          {"packets that are of no session", malformed_}})
+          {"packets sent in sessions that ended before they were acknowledged", sum.unknown},
+          {"packets still unsent when such a session ended", sum.discarded},
+          {"packets of no session", malformed_}})
       if (count > 0) all.push_back({node, what, count});
   }
 

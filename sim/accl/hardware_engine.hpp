@@ -99,10 +99,10 @@ class HardwareEngine final : public HardwarePorts {
   void end(const NodeCircuit::Status& status, Tick now) {
     auto& port = under_way_[status.port];
     const auto found = std::ranges::find(port, status.count, &UnderWay::first);
-    require(found != port.end(), "the hardware has ended a call that it was not given");
+    require(found != port.end(), "the hardware ended an unknown call");
     Context context = std::move(found->second);
     port.erase(found);
-    if (status.code != 0) context.fail(status.code, "its board's hardware has ended it with this code");
+    if (status.code != 0) context.fail(status.code, "its board's hardware returned this code");
     ended(context, now);
     waker_.wake(now + 1);
   }

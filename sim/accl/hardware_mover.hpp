@@ -66,7 +66,7 @@ class HardwareMover final : public HardwarePorts {
   [[nodiscard]] bool segment(Context& context, Move& move, Tick now) override {
     if (move.continues && move.what->z.kind == OperandKind::res && context.call.streams(Role::res)) {
       context.fail(code::kNotImplemented,
-                   "the hardware gives a kernel's stream what comes in parts in several packets");
+                   "the hardware forwards a message that arrives in parts to a kernel's stream as several packets");
       context.resumes_at = now;
       return true;
     }

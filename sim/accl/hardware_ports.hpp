@@ -51,8 +51,8 @@ class HardwarePorts : public MoveEngine {
         on_line_{*this, true},
         engine_component_(engine.scheduler.add(on_engine_)),
         line_component_(line().scheduler.add(on_line_)) {
-    require(ends.size() <= limits_.ends, "the hardware knows " + std::to_string(limits_.ends) + " boards");
-    require(config.packet_bytes <= limits_.packet_bytes, "the hardware's packets have less payload");
+    require(ends.size() <= limits_.ends, "the hardware supports at most " + std::to_string(limits_.ends) + " boards");
+    require(config.packet_bytes <= limits_.packet_bytes, "packet_bytes exceeds the payload of the hardware's packets");
     for (unsigned k = 0; k < ends.size(); ++k)
       set(NodeCircuit::Sets::end, k,
           {ends[k].port | (ends[k].ip & 0xFFFF) << 16,
@@ -72,15 +72,15 @@ class HardwarePorts : public MoveEngine {
   }
   [[nodiscard]] std::size_t words() const override { return from_kernel_.size(); }
   void lost(NodeId node, std::vector<Lost>& all) const override {
-    static constexpr std::array<const char*, 6> kCounts{"packets behind one that is missing",
-                                                        "packets of communicators that the board is not in",
-                                                        "packets without a header of ACCL",
-                                                        "packets that came again",
+    static constexpr std::array<const char*, 6> kCounts{"packets after a missing one",
+                                                        "packets of communicators without this board",
+                                                        "packets without an ACCL header",
+                                                        "packets received again",
                                                         "",
                                                         ""};
     for (unsigned k = 0; k < 4; ++k)
       if (counts_[k] > 0) all.push_back({node, kCounts[k], counts_[k]});
-    if (dropped_ > 0) all.push_back({node, "packets for which there was no room", dropped_});
+    if (dropped_ > 0) all.push_back({node, "packets without buffer space", dropped_});
   }
 
  protected:

@@ -30,7 +30,7 @@ namespace thalweg::accl {
     if (!out) return connects + "no other";
     const auto next = assembly.peer(at->first, *out);
     if (!next) return connects + "no other";
-    if (mirrors->turns(at->second)) return connects + name(next->first) + ", but its mirrors still turn";
+    if (mirrors->turns(at->second)) return connects + name(next->first) + ", but its mirrors are still turning";
     before = at->first;
     at = next;
   }

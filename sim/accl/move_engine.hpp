@@ -83,12 +83,13 @@ class MoveEngine {
   /// Describes what a waiting call lacks.
   [[nodiscard]] std::string waits_for(const Context& context, const Move& move) const {
     if (move.for_kernel) return "for data from its kernel's stream";
-    const auto bytes = " of " + std::to_string(move.elements * context.wire_bytes()) + " bytes have come";
+    const auto bytes = " of " + std::to_string(move.elements * context.wire_bytes()) + " bytes have arrived";
     if (move.for_room)
-      return "for room to send to rank " + std::to_string(move.from) +
-             " of its communicator, which has not taken the packets before";
-    std::string text = std::string(move.what->z.kind == OperandKind::give ? "for a place at" : "for a message from") +
-                       " rank " + std::to_string(move.from) + " of its communicator";
+      return "for buffer space to send to rank " + std::to_string(move.from) +
+             " of its communicator, which has not accepted earlier packets";
+    std::string text =
+        std::string(move.what->z.kind == OperandKind::give ? "for a buffer offered by" : "for a message from") +
+        " rank " + std::to_string(move.from) + " of its communicator";
     if (!context.is_collective() && context.call.tag != kAnyTag)
       text += " with tag " + std::to_string(context.call.tag);
     for (const Source& source : move.sources)
@@ -136,7 +137,7 @@ class MoveEngine {
   static void differ(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
                      const std::string& does) {
     context.fail(code::kSize, "rank " + std::to_string(peer) + " " + does + " " + std::to_string(theirs) +
-                                  " bytes, and this one has " + std::to_string(move.elements * context.wire_bytes()));
+                                  " bytes, but this rank has " + std::to_string(move.elements * context.wire_bytes()));
     context.resumes_at = now;
   }
 };

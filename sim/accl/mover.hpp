@@ -68,8 +68,8 @@ class Mover final : public MoveEngine {
     const Channel from = channel(context, move.from);
     const auto later = move.what->z.kind == OperandKind::give ? 0 : receiver.buffers.behind_missing(from);
     if (later > 0)
-      all.push_back("one is missing, and " + std::to_string(later) +
-                    " later ones from that rank wait behind it, as messages are taken in the order of their sends");
+      all.push_back("a message is missing, and " + std::to_string(later) +
+                    " later ones from that rank wait for it, as messages are received in the order of their sends");
     if (auto text = receiver.full(from.communicator); !text.empty()) all.push_back(std::move(text));
     return all;
   }

@@ -60,7 +60,7 @@ class Network final : public Engine {
         node->udp.seen = capture_->tap("node " + std::to_string(n), ns);
       }
     }
-    require(!boards_.empty(), "a cluster without a board of kind accl");
+    require(!boards_.empty(), "the cluster has no board (kind accl)");
     if (!hardware) return;
     std::vector<ethernet::UdpEnd> ends;
     for (const Node* board : boards_) ends.push_back(board->udp.own);
@@ -85,7 +85,8 @@ class Network final : public Engine {
   [[nodiscard]] const std::vector<Failed>& failed() const { return failed_; }
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(boards_.size()); }
   [[nodiscard]] Node& board(unsigned rank) {
-    require(rank < boards_.size(), "there is no rank " + std::to_string(rank));
+    require(rank < boards_.size(),
+            "rank " + std::to_string(rank) + " does not exist; there are " + std::to_string(boards_.size()));
     return *boards_[rank];
   }
   /// Submits a call at the current time. Throws std::invalid_argument.
@@ -93,7 +94,7 @@ class Network final : public Engine {
   /// Connects pairs of ports of an optical switch. Throws std::invalid_argument.
   void rewire(unsigned node, ethernet::OpticalSwitch::Pairs pairs) {
     auto* mirrors = node < assembly_.nodes() ? dynamic_cast<ethernet::OpticalSwitch*>(&assembly_.node(node)) : nullptr;
-    require(mirrors != nullptr, "node " + std::to_string(node) + " is no optical switch");
+    require(mirrors != nullptr, "node " + std::to_string(node) + " is not an optical switch");
     mirrors->rewire(pairs);
   }
   /// Starts to close the boards' connections. With TCP this takes simulated time, as the peers are notified.

@@ -83,7 +83,7 @@ class Node final : public Component, public AssembledNode {
   /// Lets hardware execute the board's moves or calls. Call before time starts. `ends`: UDP endpoints of all boards, by
   /// rank. Throws std::invalid_argument if the hardware cannot be used.
   void use_hardware(std::unique_ptr<NodeCircuit> circuit, const std::vector<ethernet::UdpEnd>& ends) {
-    require(!config_.reliable, "the hardware has no other transport than plain UDP");
+    require(!config_.reliable, "the hardware supports only plain UDP");
     require(!units_, "the hardware has no port to collective units");
     simulated_ = nullptr;
     if (circuit->limits().calls > 0) {
@@ -119,7 +119,7 @@ class Node final : public Component, public AssembledNode {
       disagrees;  ///< returns how a collective differs from other members' calls; empty if it matches
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
-    require(number == 0, "a board has one port, and no port " + std::to_string(number));
+    require(number == 0, "port " + std::to_string(number) + " does not exist; a board has only port 0");
     return udp.port;
   }
 
@@ -212,7 +212,7 @@ class Node final : public Component, public AssembledNode {
       const Waits* waits = all_waits.empty() ? nullptr : &all_waits.back();
       Blocked one{.who = who(context),
                   .what = waits ? what(context, *waits)
-                                : "to begin: a call before it uses the same data, stream, messages or units",
+                                : "to begin: an earlier call uses the same data, stream, messages or units",
                   .since = domain_.clock.edge(waits ? waits->since : context.called)};
       if (waits && waits->move && !waits->move->for_kernel)
         if (const auto end = end_of(context.communicator.members[waits->move->from]))
@@ -228,14 +228,14 @@ class Node final : public Component, public AssembledNode {
     if (engine_)
       engine_->open([&](const Context& context, bool taken) {
         all.push_back({.who = who(context),
-                       .what = taken ? "in its board's hardware" : "for its board's hardware to take it",
+                       .what = taken ? "in its board's hardware" : "for its board's hardware to accept it",
                        .since = domain_.clock.edge(context.called)});
       });
     for (const auto& queue : queues_)
       for (const Context& context : queue)
         all.push_back({.who = who(context),
                        .what = contexts_.size() == config_.contexts
-                                   ? "to begin: " + std::to_string(config_.contexts) + " calls are under way"
+                                   ? "to begin: " + std::to_string(config_.contexts) + " calls are in progress"
                                    : "to begin",
                        .since = domain_.clock.edge(context.called)});
   }
@@ -316,7 +316,8 @@ class Node final : public Component, public AssembledNode {
   // Calls.
 
   void submit(Handle handle, unsigned port, const Call& call, std::optional<std::size_t> pair) {
-    require(port < kPorts, "there is no port " + std::to_string(port) + " for calls");
+    require(port < kPorts,
+            "call port " + std::to_string(port) + " does not exist; there are " + std::to_string(kPorts));
     Context made;
     made.kernel = pair;
     made.call = call;
@@ -386,7 +387,7 @@ class Node final : public Component, public AssembledNode {
       context.communicator_id = exchange.identify(context.communicator, call.communicator);
       if (config_.tcp) mover_->greet(context.communicator);
       if (!mover_->know(context.communicator_id))
-        context.fail(code::kSize, "the hardware has no room for one more communicator");
+        context.fail(code::kSize, "the hardware has no free entry for another communicator");
     }
     if (context.is_collective()) context.collective = collectives_[context.communicator_id]++;
     check_(context);
@@ -434,7 +435,7 @@ class Node final : public Component, public AssembledNode {
         if (found && std::ranges::all_of(*found, [&](auto address) { return device.has(address, bytes); }))
           configure(context, *found, bytes);
         else
-          context.fail(code::kSize, "the receive buffers are not in memory that was allocated");
+          context.fail(code::kSize, "the receive buffers are not in allocated memory");
         if (const auto all = exchange.communicator(call.communicator)) mover_->greet(*all);
         break;
       }
@@ -443,22 +444,22 @@ class Node final : public Component, public AssembledNode {
         break;
       case Setting::most_eager:
         if (call.count < exchange.buffer_bytes())
-          context.fail(code::kEagerLimit,
-                       "an eager limit of " + std::to_string(call.count) + " bytes; it is a receive buffer or more");
+          context.fail(code::kEagerLimit, "an eager limit of " + std::to_string(call.count) +
+                                              " bytes; must be at least the size of a receive buffer");
         mover_->eager = call.count;
         break;
       case Setting::most_rendezvous:
         if (call.count <= mover_->eager)
           context.fail(code::kRendezvousLimit,
-                       "a rendezvous limit of " + std::to_string(call.count) + " bytes; it is above the eager limit");
+                       "a rendezvous limit of " + std::to_string(call.count) + " bytes; must be above the eager limit");
         break;
       default:
-        context.fail(code::kNotImplemented, "there is no setting " + std::to_string(call.function));
+        context.fail(code::kNotImplemented, "unknown setting " + std::to_string(call.function));
     }
   }
   void configure(Context& context, const std::vector<std::uint64_t>& addresses, std::uint32_t bytes) {
     if (!mover_->configure(addresses, bytes))
-      context.fail(code::kSize, "the hardware cannot have " + std::to_string(addresses.size()) +
+      context.fail(code::kSize, "the hardware does not support " + std::to_string(addresses.size()) +
                                     " receive buffers of " + std::to_string(bytes) + " bytes");
   }
   /// Ends all calls in flight and all calls submitted before this one; forgets messages, offered buffers and settings.

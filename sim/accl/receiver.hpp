@@ -116,21 +116,21 @@ class Receiver {
     if (buffers.size() == 0 || buffers.in_use() + kept < buffers.size()) return "";
     const bool all = buffers.in_use() == buffers.size();
     std::string text = (all ? "all " : std::to_string(buffers.in_use()) + " of ") + std::to_string(buffers.size()) +
-                       " receive buffers hold what no call has taken";
-    if (!all) text += ", and the last one is for what a call waits for";
+                       " receive buffers hold messages that no call has received";
+    if (!all) text += ", and the last one is reserved for messages that a call waits for";
     if (no_room_ > 0) text += ", packets dropped for lack of one: " + std::to_string(no_room_);
     if (const auto held = buffers.held(own); !held.empty()) text += ": " + held;
     return text;
   }
   void lost(NodeId node, std::vector<Lost>& all) const {
-    for (const auto& [what, count] : {std::pair{"packets for which there was no receive buffer", no_room_},
-                                      {"packets that came again", repeated_},
-                                      {"packets behind one that is missing", behind_},
-                                      {"messages to kernels of which a part is missing", missing()},
+    for (const auto& [what, count] : {std::pair{"packets without a receive buffer", no_room_},
+                                      {"packets received again", repeated_},
+                                      {"packets after a missing one", behind_},
+                                      {"messages to kernels with a missing part", missing()},
                                       {"messages that no call has received", buffers.unclaimed()},
-                                      {"packets without a header of ACCL", malformed_},
-                                      {"packets for a place that was not offered", unasked_},
-                                      {"packets that came while the engine was reset", reset_}})
+                                      {"packets without an ACCL header", malformed_},
+                                      {"packets to a buffer that was not offered", unasked_},
+                                      {"packets received while the engine was reset", reset_}})
       if (count > 0) all.push_back({node, what, count});
   }
 

@@ -63,7 +63,7 @@ class TcpConnections final : public Component, public Transport {
     const bool reset = of.current && of.current->state() == ethernet::TcpState::reset;
     if (reset) return "has reset its connection";
     if (!of.gone && (!of.current || of.current->state() != ethernet::TcpState::silent)) return "";
-    return "has not answered " + std::to_string(config_.tries) + " times";
+    return "has not answered " + std::to_string(config_.tries) + " attempts";
   }
   void send(unsigned connection, std::vector<std::byte> bytes, Tick now, Tick last) override {
     Peer& of = all_[connection];
@@ -130,11 +130,10 @@ class TcpConnections final : public Component, public Transport {
     std::uint64_t unknown = unknown_;
     for (const Peer& of : all_)
       if (of.gone || (of.current && of.current->ended())) unknown += of.send.packets();
-    for (const auto& [what, count] :
-         {std::pair{"segments that are cut or have a wrong checksum", wrong_},
-          {"segments that are of no connection", strays_},
-          {"packets that were sent in connections that ended before their arrival was known", unknown},
-          {"connections that were reset as they carried no packets", malformed_}})
+    for (const auto& [what, count] : {std::pair{"segments truncated or with a wrong checksum", wrong_},
+                                      {"segments of no connection", strays_},
+                                      {"packets sent in connections that ended before they were acknowledged", unknown},
+                                      {"connections reset for invalid packets", malformed_}})
       if (count > 0) all.push_back({node, what, count});
   }
   /// Sum over all connections.

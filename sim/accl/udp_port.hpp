@@ -93,7 +93,7 @@ class UdpPort final : public Component {
 
   void lost(NodeId node, std::vector<Lost>& all) const {
     if (damaged_ > 0) all.push_back({node, "frames with a wrong FCS", damaged_});
-    if (strays_ > 0) all.push_back({node, "frames that are for none of its ports", strays_});
+    if (strays_ > 0) all.push_back({node, "frames to other addresses or ports", strays_});
   }
 
  private:

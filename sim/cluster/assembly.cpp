@@ -14,7 +14,7 @@ template <class Kind>
 const Kind& known(const std::map<std::string, Kind, std::less<>>& kinds, const std::string& kind,
                   const Values& values) {
   const auto found = kinds.find(kind);
-  if (found == kinds.end()) throw std::invalid_argument(values.of() + ": " + kind + " is no kind that there is");
+  if (found == kinds.end()) throw std::invalid_argument(values.of() + ": unknown kind " + kind);
   return found->second;
 }
 
@@ -23,7 +23,7 @@ const Kind& known(const std::map<std::string, Kind, std::less<>>& kinds, const s
 Assembly::Assembly(const Description& description, const Kinds& kinds)
     : ticks_per_second_(description.ticks_per_second) {
   for (const auto& [name, clock] : description.clocks) {
-    require(clock.period > 0, "clock " + name + ": a period has a tick at least");
+    require(clock.period > 0, "clock " + name + ": the period must be at least one tick");
     clocks_.emplace(name, &time_.add(clock));
   }
   for (const auto& node : description.nodes)

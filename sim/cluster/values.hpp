@@ -31,7 +31,7 @@ class Values {
     requires(!std::same_as<T, bool>)
   [[nodiscard]] T get(std::string_view name) const {
     const auto value = of_type<std::int64_t>(name, "a whole number");
-    if (!std::in_range<T>(value)) wrong(name, std::to_string(value) + ", which does not fit");
+    if (!std::in_range<T>(value)) wrong(name, std::to_string(value) + ", which is out of range");
     return static_cast<T>(value);
   }
   template <std::floating_point T>

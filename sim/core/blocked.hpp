@@ -23,7 +23,7 @@ struct Blocked {
   void because(const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; }
   /// One line for users; `time` is the formatted `since`.
   [[nodiscard]] std::string line(const std::string& time) const {
-    return who + " waits since " + time + " " + what + (on.empty() ? "" : ", for " + on) +
+    return who + " has waited since " + time + " " + what + (on.empty() ? "" : ", for " + on) +
            (why.empty() ? "" : "; " + why) + (where.empty() ? "" : " (" + where + ")");
   }
 };

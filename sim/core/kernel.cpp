@@ -15,7 +15,7 @@ constexpr std::size_t kLines = 20;  ///< maximum lines of a report
 thread_local Kernel* Kernel::current_ = nullptr;
 
 Kernel& Kernel::current() {
-  if (!current_) throw std::logic_error("streams and memories are used in kernels");
+  if (!current_) throw std::logic_error("streams and memories can only be used in kernels");
   return *current_;
 }
 
@@ -97,14 +97,14 @@ void Kernel::block(const Wait& wait) {
 }
 
 void Kernel::pause(Tick cycles) {
-  require(cycles >= 0, "a pause takes no cycles or more, not " + std::to_string(cycles));
+  require(cycles >= 0, "a pause must be at least 0 cycles, not " + std::to_string(cycles));
   skip_to(tick_ + cycles * domain_.clock.period);
 }
 
 Pipeline::Pipeline(Tick interval, Tick depth)
     : kernel_(Kernel::current()), interval_(interval), outer_depth_(kernel_.depth_) {
-  require(interval > 0, "a pipeline's turns begin one cycle or more after each other, not " + std::to_string(interval));
-  require(depth >= 0, "a pipeline has no depth of " + std::to_string(depth));
+  require(interval > 0, "a pipeline's interval must be at least 1 cycle, not " + std::to_string(interval));
+  require(depth >= 0, "a pipeline's depth must be at least 0, not " + std::to_string(depth));
   kernel_.depth_ = depth;
   kernel_.depth_ticks_ = depth * kernel_.domain_.clock.period;
 }
@@ -155,7 +155,7 @@ Blocked blocked(const Kernel& kernel) {
   return {.who = kernel.name(),
           .what = std::string("to ") + wait.to + " " + wait.other->stream(),
           .on = wait.other->who(),
-          .why = wait.other->who().empty() ? "nobody has used its other end"
+          .why = wait.other->who().empty() ? "no kernel has used its other end"
                  : other && other->ended() ? "that has ended"
                                            : "",
           .since = wait.since,

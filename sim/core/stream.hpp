@@ -28,8 +28,8 @@ class Stream : public StreamRing<T> {
       : StreamRing<T>(std::move(called), static_cast<std::int64_t>(depth)),
         depth_(static_cast<std::int64_t>(depth)),
         latency_(latency) {
-    require(depth > 0, "stream " + name + " has no depth");
-    require(latency > 0, "stream " + name + " has a latency of a cycle or more");
+    require(depth > 0, "stream " + name + " must have a depth of at least 1");
+    require(latency > 0, "stream " + name + " must have a latency of at least one cycle");
   }
 
   // For kernels.

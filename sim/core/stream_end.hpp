@@ -58,7 +58,7 @@ class StreamEnd {
   }
   void take(const std::string& name) const {
     require((!kernel_ || is_left_) && !domain_,
-            "stream " + stream_ + ": " + who() + " and " + name + " use an end of it that one alone can use");
+            "stream " + stream_ + ": " + who() + " and " + name + " use the same end, which only one of them may use");
   }
   /// Wakes the waiting user; the awaited event happened at `tick`.
   void awake(Tick tick) {

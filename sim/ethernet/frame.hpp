@@ -126,8 +126,9 @@ class Frames {
     for (unsigned k = bytes; k-- > 0; value >>= 8) frame.bytes_[at + k] = static_cast<std::byte>(value & 0xFF);
   }
   Frame& take(unsigned size, std::size_t given) {
-    require(given >= kHeader && given <= kMost, "a frame of " + std::to_string(given) + " bytes without FCS; it has " +
-                                                    std::to_string(kHeader) + " to " + std::to_string(kMost));
+    require(given >= kHeader && given <= kMost, "a frame of " + std::to_string(given) +
+                                                    " bytes without FCS; must have " + std::to_string(kHeader) +
+                                                    " to " + std::to_string(kMost));
     if (free_.empty()) {
       free_.push_back(all_.emplace_back(std::make_unique<Frame>()).get());
       free_.back()->home_ = this;

@@ -38,7 +38,7 @@ struct Rate {
     const auto other = std::gcd(period, ticks_per_second / one);
     Rate rate{bytes_per_second / one * (period / other), ticks_per_second / one / other};
     require(rate.cycle < kMostUnits && rate.byte < kMostUnits,
-            "a line of " + std::to_string(gbit_s) + " Gb/s has no time in common with its clock that is short enough");
+            "a line of " + std::to_string(gbit_s) + " Gb/s has no short enough common period with its clock");
     return rate;
   }
 
@@ -187,7 +187,7 @@ class Cable final : public AssembledLink {
  public:
   /// Both ends must have the same clock. The faults of the second direction should have another seed.
   Cable(Line::Config there, Line::Config back, Port& a, Port& b) : there_(there), back_(back) {
-    require(a.domain == b.domain, "both ends of an Ethernet link have the same clock");
+    require(a.domain == b.domain, "both ends of an Ethernet link must have the same clock");
     period_ = a.domain->clock.period;
     join(a, there_, back_);
     join(b, back_, there_);

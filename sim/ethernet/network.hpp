@@ -58,15 +58,14 @@ class Network final : public Engine {
 
   /// Starts a flow at the current time. Throws std::invalid_argument.
   void submit(Handle handle, unsigned from, unsigned to, Flow flow) {
-    for (const unsigned node : {from, to})
-      require(is_nic(node), "node " + std::to_string(node) + " is no NIC, and neither sends nor receives");
+    for (const unsigned node : {from, to}) require(is_nic(node), "node " + std::to_string(node) + " is not a NIC");
     require(from != to, "a flow from node " + std::to_string(from) + " to itself");
     require(flow.payload >= kLeastPayload && flow.payload <= kMost - kHeader,
-            "a payload of " + std::to_string(flow.payload) + " bytes; it has " + std::to_string(kLeastPayload) +
+            "a payload of " + std::to_string(flow.payload) + " bytes; must have " + std::to_string(kLeastPayload) +
                 " to " + std::to_string(kMost - kHeader));
     require(flow.load > 0 && flow.load <= 1,
-            "a load of " + std::to_string(flow.load) + "; it is above 0, and 1 at most");
-    require(flow.frames > 0, "a flow without frames");
+            "a load of " + std::to_string(flow.load) + "; must be above 0 and at most 1");
+    require(flow.frames > 0, "a flow must have at least one frame");
     require(!flows_.contains(handle), "the handle is in use");
     flow.to = address_of(to);
     flows_.emplace(handle, Known{from, to, flow, {}, 0});

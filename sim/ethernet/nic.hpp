@@ -32,7 +32,7 @@ class Nic final : public Component, public AssembledNode {
   Sent sent;
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
-    require(number == 0, "a NIC has one port, and no port " + std::to_string(number));
+    require(number == 0, "port " + std::to_string(number) + " does not exist; a NIC has only port 0");
     return port_;
   }
 

@@ -77,7 +77,8 @@ class OpticalSwitch final : public Component, public AssembledNode {
 
   void lost(NodeId node, std::vector<Lost>& all) const override {
     for (unsigned port = 0; port < ports_.size(); ++port)
-      if (dark_[port] > 0) all.push_back({node, "frames into the dark at port " + std::to_string(port), dark_[port]});
+      if (dark_[port] > 0)
+        all.push_back({node, "frames without a light path at port " + std::to_string(port), dark_[port]});
   }
 
  private:

@@ -27,7 +27,7 @@ class Outside final : public Component, public AssembledNode {
   std::deque<FrameRef> left;  ///< frames that have reached the end of the line, in order
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
-    require(number == 0, "an interface has one port, and no port " + std::to_string(number));
+    require(number == 0, "port " + std::to_string(number) + " does not exist; an interface has only port 0");
     return port_;
   }
 

@@ -106,9 +106,9 @@ class Switch final : public Component, public AssembledNode {
       const auto add = [&](std::uint64_t count, const char* what) {
         if (count > 0) all.push_back({node, what + std::to_string(port), count});
       };
-      add(of.full, "frames for which there was no room at port ");
+      add(of.full, "frames without buffer space at port ");
       add(of.damaged, "frames with a wrong FCS at port ");
-      add(of.unknown, "frames to nobody that came in at port ");
+      add(of.unknown, "frames without a route at port ");
     }
   }
 

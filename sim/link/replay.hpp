@@ -34,7 +34,7 @@ class Replay {
     if (window < 2 || window > 32768 || (window & (window - 1)) != 0)
       throw std::invalid_argument("a replay's window is a power of two from 2 to 32768");
     if (slack >= window) throw std::invalid_argument("a replay's slack is below its window");
-    if (down_cycles < 1) throw std::invalid_argument("a link is down after 1 cycle at least");
+    if (down_cycles < 1) throw std::invalid_argument("a link must be down after at least 1 cycle");
   }
 
   [[nodiscard]] bool ready() const { return ready_; }

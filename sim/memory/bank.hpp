@@ -25,7 +25,7 @@ class Bank {
       : latency_(timing.latency),
         burst_cycles_(timing.dram.burst_bytes / timing.dram.bytes_per_cycle),
         dram_(timing.dram) {
-    require(timing.latency > 0, "a memory bank has a latency of a cycle or more");
+    require(timing.latency > 0, "a memory bank must have a latency of at least one cycle");
   }
 
   [[nodiscard]] Tick latency() const { return latency_; }

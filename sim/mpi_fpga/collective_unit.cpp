@@ -52,7 +52,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
   if (const auto& library = config.collective.library) {
     if (!config.collective.operators.empty() || !config.collective.units.empty() || config.router.share.delay() > 0)
       throw std::invalid_argument(
-          "the RTL's collective unit has no operators or units of the user's, and is not shared");
+          "the RTL collective unit supports neither user-defined operators and units nor sharing between jobs");
     rtl_ = std::make_unique<RtlUnit>(*library, config.router.flow == FlowControl::credits, ways());
   }
 }

@@ -72,7 +72,7 @@ RtlUnit::RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways
 
 void RtlUnit::load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from) {
   if (row.used >> (sizes_.edges - 1) > 1 || (row.rooted && row.ranks > sizes_.roots))
-    throw RtlTooSmall("a communicator wants more than the " + std::to_string(sizes_.edges) + " edges and " +
+    throw RtlTooSmall("a communicator needs more than the " + std::to_string(sizes_.edges) + " edges and " +
                       std::to_string(sizes_.roots) + " roots that a row of the hardware's unit has, at node " +
                       std::to_string(self_));
   const Tick cycles = std::max<Tick>({1, std::popcount(row.used), row.rooted ? row.ranks : 0});

@@ -27,7 +27,7 @@ void Slots::push(Edge& edge, PacketId packet, unsigned flits, Tick now) {
   if (edge.packets.capacity() == 0) edge.packets = Ring<PacketId>(slot_flits_);
   edge.held += flits;
   if (edge.held + edge.read.unread(now) > slot_flits_)
-    throw std::logic_error("a slot overflows: its sender ignores credits, or has been given them too early");
+    throw std::logic_error("a slot overflows: its sender ignores credits or received them too early");
   edge.packets.push(packet);
 }
 

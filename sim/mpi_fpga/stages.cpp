@@ -67,7 +67,7 @@ void Stages::reserve(std::uint32_t operation, unsigned index, unsigned flits, Ti
   Stage& stage = at(operation, index);
   stage.room -= flits;
   if (stage.room < stage.read.unread(last))
-    throw std::logic_error("a stage overflows: what lay there has not been read");
+    throw std::logic_error("a stage overflows: its previous contents have not been read");
 }
 
 void Stages::fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick last) {

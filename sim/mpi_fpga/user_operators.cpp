@@ -57,7 +57,8 @@ UserUnits& units_of(CollectiveConfig& config, const thalweg_unit& unit, const st
   const auto moving =
       std::ranges::find(kMoving, unit.owner, [](spec::Collective collective) { return spec::name(collective); });
   if (moving == kMoving.end())
-    throw std::invalid_argument(what + ": that is no operator of the files, nor broadcast, gather, scatter, allgather");
+    throw std::invalid_argument(
+        what + ": unknown name; must be an operator of the files, broadcast, gather, scatter or allgather");
   if (unit.bytes > 8)
     throw std::invalid_argument(what + ": an element of a collective's blocks has 1, 2, 4 or 8 bytes, not 16");
   return config.units[static_cast<std::uint8_t>(*moving)];
@@ -84,7 +85,7 @@ void load_operators(CollectiveConfig& config, const std::string& file) {
     (entry->after ? pair.after : pair.before) = {entry->bytes, entry->latency, entry->map};
   }
   if (config.operators.empty() && units == nullptr)
-    throw std::invalid_argument("there is no THALWEG_OPERATOR in it, nor THALWEG_BEFORE or THALWEG_AFTER");
+    throw std::invalid_argument("it contains no THALWEG_OPERATOR, THALWEG_BEFORE or THALWEG_AFTER");
 }
 
 }  // namespace thalweg::mpi_fpga

@@ -54,7 +54,7 @@ void check_link(const NetworkConfig& config, const LinkConfig& link, std::vector
   const RouterConfig& router = config.router;
   for (const auto& [node, port] : {std::pair{link.node_a, link.port_a}, std::pair{link.node_b, link.port_b}}) {
     require(node < config.nodes, "a link ends at node " + std::to_string(node) + ", which does not exist");
-    require(port < router.link_ports, port_name(node, port) + " is no link port");
+    require(port < router.link_ports, port_name(node, port) + " is not a link port");
     const auto index = std::size_t{node} * router.link_ports + port;
     require(!used[index], port_name(node, port) + " has two links");
     used[index] = true;

@@ -100,8 +100,8 @@ class Processor final : public Component, public Host::Listener {
             .what = front.kind == Kind::await
                         ? "for " + value + " at " + std::to_string(front.address) + " of its memory"
                     : front.kind == Kind::await_register ? "for " + value + " in the hub at " + hex(front.address)
-                    : front.kind == Kind::load           ? "for an answer from the hub at " + hex(front.address)
-                                                         : "to end what it does"};
+                    : front.kind == Kind::load           ? "for a completion from the hub at " + hex(front.address)
+                                                         : "to end its current operation"};
   }
   /// Cycle in which the current operation began.
   [[nodiscard]] Tick since() const { return begun_; }

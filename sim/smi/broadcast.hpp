@@ -25,7 +25,7 @@ class Broadcast : public Endpoint {
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
-    if (state_ == State::tree) return "its place";
+    if (state_ == State::tree) return "its position in the tree";
     if (state_ == State::children) return "synch of rank " + std::to_string(child_.rank);
     if (!out_.ready()) return "the network";
     if (unpacker_.valid()) return "its kernel to take elements";

@@ -30,7 +30,7 @@ class Gather : public Endpoint {
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
-    if (state_ == State::tree) return "its place";
+    if (state_ == State::tree) return "its position in the tree";
     if (!out_.ready()) return "the network";
     if (element()) return "its kernel to take elements";
     if (root_) return part_ == open_.own ? "its kernel's elements" : "data of rank " + std::to_string(from_.rank);

@@ -55,7 +55,7 @@ class Reduce : public Endpoint {
   }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
-    if (state_ != State::run) return "its place";
+    if (state_ != State::run) return "its position in the tree";
     if (!out_.ready()) return "the network";
     if (element()) return "its kernel to take elements";
     if (!root_ && packer_.part() && !granted_) return "synch of rank " + std::to_string(tree_.parent());
@@ -185,7 +185,7 @@ class Reduce : public Endpoint {
 
   void open(const Open& open) {
     if (open.tile == 0 || open.tile > config_.tile)
-      throw std::invalid_argument("a tile that the endpoint has no room for");
+      throw std::invalid_argument("a tile larger than the endpoint's buffer");
     open_ = open;
     state_ = State::tree;
     root_ = open_.own == open_.root;

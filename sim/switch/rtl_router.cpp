@@ -173,7 +173,7 @@ RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const Ro
       ready_(outputs_),
       flits_(inputs_),
       sent_(inputs_) {
-  if (config.share.delay() > 0) throw std::invalid_argument("the RTL's router is not shared between jobs");
+  if (config.share.delay() > 0) throw std::invalid_argument("the RTL router does not support sharing between jobs");
   for (NodeId to = 0; to < row.size(); ++to)
     if (to != self) model_->write_table(to, row[to]);
   if (own) comparison_ = std::make_unique<Comparison>(config, self, std::move(own));
@@ -229,7 +229,7 @@ void RtlRouter::settle(Tick now) {
   const auto back = config_.flow == FlowControl::credits ? decltype(shown_.back){} : shown_.back;
   clock(now);
   if (shown_.valid || shown_.ejected || shown_.back != back)
-    throw RtlDifference("vc_router", self_, now, "a router without flits shows something");
+    throw RtlDifference("vc_router", self_, now, "an idle router's output is not zero");
 }
 
 void RtlRouter::take_arrivals(Tick now) {

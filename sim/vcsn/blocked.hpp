@@ -43,7 +43,8 @@ inline void add_blocked(const Node& of, unsigned number, Tick now, const std::fu
     for (unsigned k = 0; external && k < of.config.virtual_ports; ++k)
       if (external->session(k).state() == SessionState::closing)
         add(to_string({number, port, k}),
-            "to begin session " + std::to_string(external->session(k).number()) + " when what came before it is taken",
+            "to begin session " + std::to_string(external->session(k).number()) +
+                " when all earlier words have left the receive buffer",
             sink_of(of, number, of.place(port, k)), now);
   }
   for (unsigned k = 0; k < of.config.kernels; ++k) {

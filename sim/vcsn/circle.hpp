@@ -88,11 +88,11 @@ class Circles {
         }
     const auto found = circle_of(std::move(next));
     if (found.empty()) return std::nullopt;
-    std::string text = "packets go around a circle for ever";
+    std::string text = "packets circulate forever in a cycle";
     for (std::size_t k = 0; k < found.size(); ++k)
       text += (k == 0 ? ": " : ", ") + to_string(found[k]) + " sends to " +
               to_string(over.at({found[k], found[(k + 1) % found.size()]}));
-    return text + "; connect an output of one of these crossbars with another input";
+    return text + "; connect an output of one of these crossbars to another input";
   }
 
  private:

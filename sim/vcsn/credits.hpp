@@ -30,7 +30,7 @@ class Credits {
   static void check(const CreditsConfig& config) {
     require(config.words < kMostCredits && config.report < kMostCredits,
             "a circuit has credits for " + std::to_string(config.words) + " words, and reports after " +
-                std::to_string(config.report) + "; the most are " + std::to_string(kMostCredits - 1));
+                std::to_string(config.report) + "; the maximum is " + std::to_string(kMostCredits - 1));
   }
   /// Both ends must be set while no words are in flight. `left`: words that had left the receive buffer. Throws like
   /// `check`.

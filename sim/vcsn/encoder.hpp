@@ -82,7 +82,7 @@ class EncoderOf final : public Component {
   /// Throws std::invalid_argument if the hardware's counters are too small.
   static void check(const Reaction& reaction) {
     require(reaction.cycles >= 0 && reaction.cycles < Tick{1} << kTimerBits,
-            "a reaction lasts " + std::to_string(reaction.cycles) + " cycles; the longest lasts " +
+            "a reaction lasts " + std::to_string(reaction.cycles) + " cycles; the maximum is " +
                 std::to_string((1 << kTimerBits) - 1));
     require(reaction.pace <= kSlowest, "a reaction's pace is " + std::to_string(reaction.pace) +
                                            " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));

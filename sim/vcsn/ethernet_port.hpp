@@ -69,7 +69,7 @@ class EthernetPort final : public External {
     encoder.line = end_.out;
     decoder.line = end_.in;
     require(!end_.out || end_.out->rate.cycle <= end_.out->rate.bytes(kWord),
-            "a line takes more than a word of 64 bytes in a cycle of the MAC");
+            "a line carries more than 64 bytes per cycle of the MAC's clock");
   }
   /// True if all words given to a virtual port have been sent.
   [[nodiscard]] bool drained(unsigned port) const { return sends_[port].drained(); }
@@ -145,18 +145,18 @@ class EthernetPort final : public External {
     const auto add = [&](std::uint64_t count, const char* what) {
       if (count > 0) all.push_back({node, what + at, count});
     };
-    add(of.full, "frames for which their virtual port had no room");
+    add(of.full, "frames without receive buffer space");
     add(of.damaged, "frames with a wrong FCS");
     add(of.foreign, "frames of no circuit");
-    add(of.unformed, "frames of no whole words");
+    add(of.unformed, "frames whose payload is not whole words");
     add(of.others, "frames of other protocols");
-    add(decoder.cut(), "words that a restart cut");
+    add(decoder.cut(), "words of frames truncated by a restart");
     add(of.sessionless, "frames with a session where the virtual port has none, or without where it has one");
     for (const Session& session : sessions_) {
       const SessionCounts& counts = session.counts();
       add(counts.stale, "frames of another session");
-      add(counts.unknown, "words of a session that ended before their arrival was known");
-      add(counts.discarded, "words that waited for a session that ended");
+      add(counts.unknown, "words of a session that ended before they were acknowledged");
+      add(counts.discarded, "words still unsent when the session ended");
       add(session.state() == SessionState::refused, "sessions that ended because the peer began another");
       add(session.state() == SessionState::silent, "sessions that ended because the peer did not answer");
     }

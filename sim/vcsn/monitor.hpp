@@ -28,7 +28,7 @@ class Monitor {
   /// Throws std::invalid_argument if the hardware's counters are too small.
   static void check(const MonitorConfig& config) {
     require(config.cycles >= 0 && config.cycles < Tick{1} << kTimerBits,
-            "a monitor's window has " + std::to_string(config.cycles) + " cycles; the longest has " +
+            "a monitor's window has " + std::to_string(config.cycles) + " cycles; the maximum is " +
                 std::to_string((1 << kTimerBits) - 1));
     require(config.words < kMonitorWords, "a monitor's threshold is " + std::to_string(config.words) +
                                               " words; the highest is " + std::to_string(kMonitorWords - 1));

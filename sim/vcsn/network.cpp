@@ -44,7 +44,8 @@ std::vector<std::pair<VirtualPort, std::optional<VirtualPort>>> Network::changes
   for (const auto& [one, other] : circuits) {
     check(one, other);
     for (const auto& [at, to] : {std::pair{one, other}, std::pair{other, one}}) {
-      require(std::ranges::find(numbers, at.node) != numbers.end(), to_string(at) + " is of no node that is re-wired");
+      require(std::ranges::find(numbers, at.node) != numbers.end(),
+              to_string(at) + " is not on a node that is re-wired");
       const auto [found, added] = peers.emplace(at, to);
       require(added,
               to_string(at) + " is in two circuits, with " + to_string(found->second) + " and with " + to_string(to));
@@ -65,14 +66,14 @@ std::vector<std::pair<VirtualPort, std::optional<VirtualPort>>> Network::changes
 void Network::set_group(unsigned number, const VirtualPort& source, const std::vector<unsigned>& ports) {
   external(source);
   auto* found = number < assembly_.nodes() ? dynamic_cast<ethernet::Switch*>(&assembly_.node(number)) : nullptr;
-  require(found, "node " + std::to_string(number) + " is no Ethernet switch");
+  require(found, "node " + std::to_string(number) + " is not an Ethernet switch");
   found->set(group_of(circuit_to(source)), ports);
 }
 
 void Network::set_partition(const std::vector<unsigned>& numbers, const std::string& name) {
   std::vector<std::string> then = partitions_;
   for (const unsigned number : numbers) {
-    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
+    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is not an FPGA");
     then[number] = name;
   }
   const auto check = [&](const VirtualPort& at, const std::optional<Circuit>& row, const char* has, const char* fix) {
@@ -93,22 +94,22 @@ void Network::set_partition(const std::vector<unsigned>& numbers, const std::str
     for (const Sequencer& sequencer : nodes_[n]->sequencers)
       for (const Instruction& each : sequencer.program())
         if (each.kind() == commands::Kind::circuit)
-          check(virtual_port_of_register(n, each.place()), each.row, " gets a circuit by a sequencer's program with ",
-                "wait for the program's end");
+          check(virtual_port_of_register(n, each.place()), each.row,
+                " will get a circuit from a sequencer's program with ", "wait for the program's end");
   }
   partitions_ = std::move(then);
 }
 
 void Network::kernel_send(Handle handle, unsigned number, unsigned kernel, std::span<const std::byte> data, bool ends,
                           std::uint8_t channel) {
-  require(!data.empty(), "a kernel sends no bytes");
-  require(ends || data.size() % kWord == 0, "what a kernel sends within a packet is whole words of 64 bytes");
+  require(!data.empty(), "a kernel must send at least one byte");
+  require(ends || data.size() % kWord == 0, "data that do not end a packet must be whole words of 64 bytes");
   KernelPort& of = kernel_of(handle, number, kernel, false);
   of.send(handle, data, ends, channel);
 }
 
 void Network::kernel_receive(Handle handle, unsigned number, unsigned kernel, std::uint64_t words) {
-  require(words > 0, "a kernel takes no words");
+  require(words > 0, "a kernel must receive at least one word");
   KernelPort& of = kernel_of(handle, number, kernel, true);
   of.receive(handle, words);
 }
@@ -122,7 +123,7 @@ const KernelPort& Network::kernel(unsigned number, unsigned kernel) {
 Taken Network::taken(Handle handle) {
   const auto found = taken_.find(handle);
   require(found != taken_.end() && !open_.contains(handle),
-          "handle " + std::to_string(handle) + " is of no kernel's words that have been taken");
+          "handle " + std::to_string(handle) + " is not of a completed kernel_receive");
   Taken data = std::move(found->second);
   taken_.erase(found);
   return data;
@@ -134,7 +135,7 @@ void Network::connect(unsigned number, unsigned output, std::optional<unsigned> 
   if (const auto other = input ? of.output_of(*input) : std::nullopt)
     require(*other == output, name_at(of, number, *input, false) + " is the input of " +
                                   name_at(of, number, *other, true) +
-                                  "; connect that with another one, or none, first");
+                                  "; connect that output to another input, or to none, first");
   of.connect(output, input);
 }
 
@@ -144,8 +145,8 @@ void Network::sequence(Handle handle, unsigned number, unsigned sequencer, const
                                                 std::to_string(sequencer) + "; it has " +
                                                 std::to_string(of.config.sequencers));
   require(!of.sequencers[sequencer].runs(),
-          "sequencer " + std::to_string(sequencer) + " of node " + std::to_string(number) + " runs a program");
-  require(!program.empty(), "a sequencer's program without commands");
+          "sequencer " + std::to_string(sequencer) + " of node " + std::to_string(number) + " is running a program");
+  require(!program.empty(), "a sequencer's program must have at least one command");
   std::vector<Instruction> instructions;
   const auto add = [&, step = 0U](const Step& each) mutable {
     ++step;
@@ -158,8 +159,8 @@ void Network::sequence(Handle handle, unsigned number, unsigned sequencer, const
   std::ranges::for_each(program, add);
   instructions.push_back({.command = {.word = commands::word(commands::Kind::finish, 0, 0)}});
   require(instructions.size() <= Sequencer::kInstructions,
-          "a sequencer's program has " + std::to_string(instructions.size()) + " instructions; it has " +
-              std::to_string(Sequencer::kInstructions) + " at most");
+          "a sequencer's program has " + std::to_string(instructions.size()) + " instructions; the maximum is " +
+              std::to_string(Sequencer::kInstructions));
   open(handle, {number, sequencer, false, now(), true});
   of.sequencers[sequencer].ended = [this, &of, sequencer, handle](Tick cycle) {
     if (of.program_ended) of.program_ended(sequencer, cycle);
@@ -180,7 +181,7 @@ void Network::restart(unsigned number) {
   Node& of = node(number);
   require(dynamic_cast<EthernetPort*>(of.externals.front().get()),
           "node " + std::to_string(number) +
-              " has serial links, whose ends keep count of each other: it does not start again alone");
+              " has serial links, whose ends count each other's words: it cannot be restarted alone");
   const auto operations = std::erase_if(open_, [&](const auto& each) { return each.second.node == number; });
   of.restart(operations);
   if (const auto found = hardware_.find(number); found != hardware_.end()) found->second->restart(now());
@@ -208,9 +209,9 @@ void Network::set_credits(const VirtualPort& at, bool used) {
   require(found.has_value(), to_string(at) + " has no circuit of two ends");
   const VirtualPort to = *found;
   require(row_of(to) == circuit_to(at),
-          to_string(to) + " is not joined with " + to_string(at) + "; credits are of a circuit of two ends");
+          to_string(to) + " is not connected to " + to_string(at) + "; credits need a circuit of two ends");
   require(!used || (session_number(at) == 0 && session_number(to) == 0),
-          to_string(at) + " has a session, or its peer, which needs no credits");
+          to_string(at) + " or its peer has a session, which needs no credits");
   use_credits(at, used ? credits_of(to.node) : 0);
   use_credits(to, used ? credits_of(at.node) : 0);
 }
@@ -220,7 +221,7 @@ void Network::set_session(const VirtualPort& at, std::uint16_t number) {
   const auto to = circuit(at);
   require(number == 0 || (to && !sends_to_group(*to)), to_string(at) + " has no circuit of two ends");
   require(number == 0 || number != session_number(at),
-          to_string(at) + " has session " + std::to_string(number) + "; another one has another number");
+          to_string(at) + " already has session " + std::to_string(number) + "; use a new number");
   node(at.node).commands->write({.word = commands::session(register_of(at), number),
                                  .port = at.port,
                                  .after = 1,
@@ -240,14 +241,14 @@ void Network::read(unsigned number, unsigned engine, Transfer transfer) {
 
 void Network::write(unsigned number, unsigned engine, Transfer transfer) {
   Node& of = checked(number, true, engine, transfer);
-  require(transfer.handle != kNoHandle, "a write without a handle");
+  require(transfer.handle != kNoHandle, "a write needs a handle");
   open(transfer.handle, {number, engine, true, now()});
   of.write(engine, std::move(transfer));
 }
 
 std::uint64_t Network::written(Handle handle) const {
   const auto found = ended_bytes_.find(handle);
-  require(found != ended_bytes_.end(), "handle " + std::to_string(handle) + " is of no write that has completed");
+  require(found != ended_bytes_.end(), "handle " + std::to_string(handle) + " is not of a completed write");
   return found->second;
 }
 
@@ -290,9 +291,9 @@ std::vector<Blocked> Network::blocked() const {
 }
 
 void Network::open(Handle handle, const Open& of) {
-  require(handle < Node::kSequencers, "handle " + std::to_string(handle) + " is none; they are below 2^63");
+  require(handle < Node::kSequencers, "handle " + std::to_string(handle) + " is invalid; handles must be below 2^63");
   require(!open_.contains(handle),
-          "handle " + std::to_string(handle) + " is of an operation that has not completed; take another one");
+          "handle " + std::to_string(handle) + " belongs to an outstanding operation; use another one");
   open_[handle] = of;
   ended_bytes_.erase(handle);
 }
@@ -320,13 +321,13 @@ KernelPort& Network::kernel_of(Handle handle, unsigned number, unsigned kernel, 
 void Network::check(const VirtualPort& at, const VirtualPort& to) {
   external(at);
   external(to);
-  require(to != at, to_string(at) + " can't be joined with itself");
+  require(to != at, to_string(at) + " cannot have a circuit with itself");
   const auto of = [this](const VirtualPort& place) {
     const std::string& name = partitions_[place.node];
-    return to_string(place) + (name.empty() ? " is in none" : " is in " + name);
+    return to_string(place) + (name.empty() ? " is in no partition" : " is in " + name);
   };
   require(partitions_[at.node] == partitions_[to.node],
-          "a circuit joins virtual ports of one partition: " + of(at) + ", " + of(to));
+          "a circuit connects virtual ports of one partition: " + of(at) + ", " + of(to));
 }
 
 Kinds Network::kinds(Tick ticks_per_second, ethernet::Frames& frames) {
@@ -366,8 +367,8 @@ Command Network::credits(const VirtualPort& at, std::uint64_t words) {
 EthernetPort& Network::external(const VirtualPort& place) {
   Node& of = node(place.node);
   require(place.port < of.config.ports && place.virtual_port < of.config.virtual_ports,
-          "there is no " + to_string(place) + "; it has " + std::to_string(of.config.ports) + " with " +
-              std::to_string(of.config.virtual_ports) + " each");
+          to_string(place) + " does not exist; the node has " + std::to_string(of.config.ports) +
+              " external ports with " + std::to_string(of.config.virtual_ports) + " virtual ports each");
   auto* found = dynamic_cast<EthernetPort*>(of.externals[place.port].get());
   require(found, to_string(place) + " is at a serial link, which has no circuits");
   return *found;
@@ -377,7 +378,7 @@ void Network::check_places(const Node& of, unsigned number, unsigned output, std
   const unsigned all = of.places();
   for (const unsigned each : {output, input.value_or(0)})
     require(each < all, "a crossbar has no input or output " + std::to_string(each) + "; node " +
-                            std::to_string(number) + " has " + std::to_string(all));
+                            std::to_string(number) + " has " + std::to_string(all) + " of each");
 }
 
 std::vector<Instruction> Network::compiled(unsigned number, unsigned, const Row& step) {
@@ -395,7 +396,7 @@ std::vector<Instruction> Network::compiled(unsigned number, unsigned sequencer, 
   check_places(of, number, step.output, step.input);
   Sequencer& by = of.sequencers[sequencer];
   return {{.command = of.connecting(step.output, step.input, [&by, number, step] {
-    by.refuse("another output has input " + std::to_string(*step.input) + " of node " + std::to_string(number) +
+    by.refuse("another output uses input " + std::to_string(*step.input) + " of node " + std::to_string(number) +
               "'s crossbar, which output " + std::to_string(step.output) + " was to be set to");
   })}};
 }
@@ -405,7 +406,8 @@ std::vector<Instruction> Network::transfers(unsigned number, unsigned sequencer,
   Node& of = node(number);
   check_segments(of, number, engine, segments);
   const std::string name = engine_name(number, writes, engine);
-  require(of.under_way(writes, engine) == 0, name + " has transfers of a host, which a sequencer's program waits for");
+  require(of.under_way(writes, engine) == 0,
+          name + " has outstanding transfers of a host; wait for them before starting a sequencer's program");
   if (const auto owner = of.owner(writes, engine))
     throw std::invalid_argument(name + " is used by the program of sequencer " + std::to_string(*owner));
   const Transfer transfer{.handle = Node::kSequencers + sequencer, .segments = segments};
@@ -427,21 +429,22 @@ Node& Network::checked(unsigned number, bool writes, unsigned engine, const Tran
 
 void Network::check_segments(const Node& of, unsigned number, unsigned engine, const std::vector<Segment>& segments) {
   require(engine < of.config.dmas, "node " + std::to_string(number) + " has no DMA engine " + std::to_string(engine));
-  require(!segments.empty(), "a transfer without segments");
+  require(!segments.empty(), "a transfer must have at least one segment");
   require(segments.size() <= kSegments, "a transfer has " + std::to_string(segments.size()) +
-                                            " segments; an engine holds " + std::to_string(kSegments));
+                                            " segments; the maximum is " + std::to_string(kSegments));
   for (std::size_t k = 0; k < segments.size(); ++k) {
     const Segment& segment = segments[k];
-    require(segment.bytes > 0, "a segment of a transfer has no bytes");
+    require(segment.bytes > 0, "a segment of a transfer must have at least one byte");
     require(segment.bytes <= kMostSegment, "a segment of a transfer has " + std::to_string(segment.bytes) +
-                                               " bytes; it has " + std::to_string(kMostSegment) + " at most");
+                                               " bytes; the maximum is " + std::to_string(kMostSegment));
     require(segment.address % kWord == 0 && (segment.bytes % kWord == 0 || k + 1 == segments.size()),
-            "segments of a transfer begin at multiples of 64 bytes, and all but the last one are whole words of 64");
+            "segments of a transfer must start at multiples of 64 bytes, and all but the last must be whole words of "
+            "64 bytes");
     require(segment.address <= of.memory.bytes.size() && segment.bytes <= of.memory.bytes.size() - segment.address,
             of.memory.bytes.name() + " has " + std::to_string(of.memory.bytes.size()) + " bytes; " +
                 std::to_string(segment.bytes) + " at " + std::to_string(segment.address) + " are outside");
     require(segment.address / of.config.bank_bytes == (segment.address + segment.bytes - 1) / of.config.bank_bytes,
-            "a segment of a transfer is in one bank of the memory");
+            "a segment of a transfer must be within one bank of the memory");
   }
 }
 

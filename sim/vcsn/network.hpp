@@ -43,7 +43,7 @@ class Network final : public Engine {
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
   /// Throws std::invalid_argument if the node has no shell.
   [[nodiscard]] Node& node(unsigned number) {
-    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
+    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is not an FPGA");
     return *nodes_[number];
   }
 

@@ -212,17 +212,18 @@ class Node final : public AssembledNode, public Component {
   void lost(NodeId node, std::vector<Lost>& all) const override {
     for (unsigned port = 0; port < externals.size(); ++port)
       externals[port]->lost(" at port " + std::to_string(port), node, all);
-    if (refused_ > 0) all.push_back({node, "settings of a crossbar whose input another output had by then", refused_});
-    if (dropped_operations_ > 0) all.push_back({node, "operations that a restart ended", dropped_operations_});
-    if (dropped_words_ > 0) all.push_back({node, "words that a restart dropped", dropped_words_});
+    if (refused_ > 0)
+      all.push_back({node, "settings of a crossbar whose input was in use by another output", refused_});
+    if (dropped_operations_ > 0) all.push_back({node, "operations ended by a restart", dropped_operations_});
+    if (dropped_words_ > 0) all.push_back({node, "words dropped by a restart", dropped_words_});
     for (unsigned k = 0; k < writes.size(); ++k) {
       const std::string of = "write engine " + std::to_string(k);
       const auto add = [&](std::uint64_t count, const std::string& what) {
         if (count > 0) all.push_back({node, what, count});
       };
-      add(writes[k].overrun(), "words that " + of + " had no memory for");
-      add(writes[k].headless(), "words of packets without a begin at " + of);
-      add(writes[k].broken(), "ends of packets, whose rest came to " + of);
+      add(writes[k].overrun(), "words beyond the segments of " + of);
+      add(writes[k].headless(), "words of packets without a start at " + of);
+      add(writes[k].broken(), "packets without an end at " + of);
     }
   }
 

@@ -48,7 +48,7 @@ class Sequencer final : public Component, public Source, public Sink {
   [[nodiscard]] const std::vector<Instruction>& program() const { return program_; }
   /// The current step of the program, and what it waits for.
   [[nodiscard]] std::string at() const {
-    if (!begun_) return "its begin";
+    if (!begun_) return "its start";
     const Instruction& at = program_[next_];
     const auto waits = [&] {
       switch (at.kind()) {

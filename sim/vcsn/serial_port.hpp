@@ -68,7 +68,9 @@ class SerialPort final : public External, public Component {
   [[nodiscard]] LinkPort& end() override { return end_; }
   [[nodiscard]] Sink& sink(unsigned) override { return send_; }
   [[nodiscard]] Source& source(unsigned) override { return receive_; }
-  std::uint64_t reset() override { throw std::logic_error("a serial link's ends keep count of each other"); }
+  std::uint64_t reset() override {
+    throw std::logic_error("a serial link's ends count each other's words: one end cannot be restarted alone");
+  }
   void start() override {}
   void lost(const std::string&, NodeId, std::vector<Lost>&) const override {}
 
@@ -149,8 +151,8 @@ class SerialPort final : public External, public Component {
 class SerialLink final : public AssembledLink {
  public:
   SerialLink(SerialPort& a, SerialPort& b, Tick latency) : a_(&a), b_(&b) {
-    require(&a.domain == &b.domain, "both ends of a serial link have the same clock");
-    require(latency > 0, "a serial link takes a cycle at least");
+    require(&a.domain == &b.domain, "both ends of a serial link must have the same clock");
+    require(latency > 0, "a serial link must have a latency of at least one cycle");
     a.join(b, latency);
     b.join(a, latency);
   }

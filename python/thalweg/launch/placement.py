@@ -83,7 +83,7 @@ def nodes_of(placement: str, cluster: Cluster, ranks: int) -> list[int]:
     for node in nodes:
         if node >= hosts:
             raise InputError(
-                f"--placement: there is no node {node} with a host on {cluster.name}; they are 0 to {hosts - 1}"
+                f"--placement: there is no node {node} with a host on {cluster.name}; nodes are 0 to {hosts - 1}"
             )
         if nodes.count(node) > 1:
             raise InputError(f"--placement: node {node} is given twice; at most one rank is on a host")

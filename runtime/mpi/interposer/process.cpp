@@ -75,7 +75,7 @@ std::uint64_t Heap::take(std::uint64_t bytes) {
     return offset;
   }
   const std::uint64_t whole = std::max<std::uint64_t>(1ULL << size_class, 2 * sizeof(Chunk));
-  if (whole > end_ - next_) end_process("the messages of this rank that nobody has received fill its memory");
+  if (whole > end_ - next_) end_process("this rank's unreceived messages fill its memory");
   const std::uint64_t offset = next_ + sizeof(Chunk);
   next_ += whole;
   chunk(offset).size_class = size_class;

@@ -39,8 +39,8 @@ int end_of(MPI_Comm comm, Native end) {
   if (error != MPI_SUCCESS || left == 0) return error;
   int code = MPI_ERR_OTHER;
   if (PMPI_Add_error_code(MPI_ERR_OTHER, &code) == MPI_SUCCESS)
-    PMPI_Add_error_string(
-        code, ("the communicator that ends has " + std::to_string(left) + " messages that nobody received").c_str());
+    PMPI_Add_error_string(code,
+                          ("the freed communicator has " + std::to_string(left) + " unreceived messages").c_str());
   return raise(MPI_COMM_NULL, code);
 }
 

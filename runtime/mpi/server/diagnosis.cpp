@@ -82,7 +82,7 @@ std::string Server::state_of(unsigned rank) {
   const State state = slot.state.load();
   const std::string& function = options_.functions[slot.function];
   if (state == State::finished || state == State::resting) return "finished";
-  if (state == State::outside) return "in " + function + ", of which the fabric knows nothing";
+  if (state == State::outside) return "in " + function + ", which is not simulated";
   if (slot.disagrees.load() != 0 || slot.failed) return "in " + function + ", which failed";
   if (slot.aborting.load() != 0) return "in " + function;
   if (slot.exiting.load() != 0 || (state == State::leaving && rank == first_lost())) return "ended";
@@ -91,7 +91,7 @@ std::string Server::state_of(unsigned rank) {
     const std::int64_t tenths = quiet_ns(rank) / 100'000'000;  // of a second
     if (tenths == 0) return "computing, or blocked outside MPI";
     return "computing or spinning: " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) +
-           " s of processor time without a call of MPI that takes time, which virtual time waits for";
+           " s of processor time since the last MPI call that takes time; virtual time waits for it";
   }
   std::string what = "in " + function + ", waits for ";
   std::size_t named = 0;

@@ -58,8 +58,8 @@ Outcome Server::run() {
     if (options_.patience_s > 0 && now - progress > patience &&
         (header.running.load() == 0 || now - progress > patience + kReturn)) {
       books_.ending = Ending::timeout;
-      books_.what = "no rank got any further for " + std::to_string(static_cast<int>(options_.patience_s)) +
-                    " s; that they never would is not proved (--timeout 0 waits on)";
+      books_.what = "no rank made progress for " + std::to_string(static_cast<int>(options_.patience_s)) +
+                    " s; this is not proof of a deadlock (--timeout 0 waits forever)";
       break;
     }
     Tick earliest = kNever;  // earliest time at which a running rank can act
@@ -101,7 +101,7 @@ Outcome Server::run() {
       books_.ending = mismatch ? Ending::disagreement : failure ? Ending::failure : Ending::deadlock;
       books_.what = mismatch  ? *mismatch
                     : failure ? *failure
-                              : "the program is deadlocked: every rank waits, and nothing is on its way";
+                              : "the program is deadlocked: every rank waits, and nothing is in flight";
       break;
     }
     if (!outside && !in_state(State::parked)) {

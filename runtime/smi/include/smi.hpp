@@ -100,7 +100,7 @@ class send_channel : public opened_channel<kind::send, T, Port, SMI_Channel> {
  private:
   template <class U>
   void give(const U& value, int flush, place at) {
-    static_assert(__is_same(U, T), "what is pushed is of another type than the channel");
+    static_assert(__is_same(U, T), "the pushed value has another type than the channel");
     smi__push(&this->opened_, &value, base::type, sizeof(T), flush, at.file, at.line);
   }
 };

@@ -40,7 +40,7 @@ const FabricConfig& checked(const FabricConfig& config) {
               collective.long_packet_flits <= collective.slot_packets * collective.packet_flits,
           "a long packet has a power of two of flits, from packet_flits to 64, and fits into a slot");
   require(collective.relay_flits >= 2 * collective.long_packet_flits,
-          "relay_flits is room for two packets of an all-to-all: for one, and for what is freed and not yet told");
+          "relay_flits must hold two packets of an all-to-all: one, and freed room that has not been announced");
   require(config.host.dma_flits_per_cycle >= 1, "the DMA moves at least one flit a cycle");
   for (const std::uint32_t mask : config.router.vc_mask.back())
     require(std::has_single_bit(mask),
@@ -139,7 +139,7 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   std::vector<bool> seen(config_.nodes);
   for (const NodeId node : members) {
     require(node < config_.nodes, text("node ", node, " does not exist: there are ", config_.nodes));
-    require(node < config_.nodes - config_.switches, text("node ", node, " is a switch: no rank lives there"));
+    require(node < config_.nodes - config_.switches, text("node ", node, " is a switch, which cannot have a rank"));
     require(!seen[node], text("two ranks of one communicator on node ", node));
     seen[node] = true;
   }
@@ -256,15 +256,15 @@ void Fabric::free_communicator(ContextId context) {
 // ---------------------------------------------------------------------------------------------------- Operations
 
 void Fabric::check_time(Tick at) const {
-  require(at >= now() - lookahead(), text("time ", at, " is over, it is ", now()));
+  require(at >= now() - lookahead(), text("time ", at, " is in the past; the current time is ", now()));
 }
 
 void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
   const std::uint32_t ranks = communicator.main.group.ranks();
   require(computes(request.context, request.collective),
           text(spec::name(request.collective), " is not computed in the network"));
-  require(request.rank < ranks && request.root < ranks,
-          text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));
+  require(request.rank < ranks && request.root < ranks, text("rank ", request.rank, " or root ", request.root,
+                                                             " does not exist in a communicator of ", ranks, " ranks"));
   const UserOperator* user = user_operator(config_.collective, request.op);
   require(!reduces(request.collective) || spec::supported(request.op, request.type) ||
               (user && user->bytes == spec::size_of(request.type)),
@@ -439,9 +439,9 @@ bool Fabric::note(Ended& ended) {
 }
 
 void Fabric::send(const MessageRequest& request, Tick at) {
-  require(
-      request.source < config_.nodes && request.destination < config_.nodes,
-      text("a message from node ", request.source, " to node ", request.destination, ", there are ", config_.nodes));
+  require(request.source < config_.nodes && request.destination < config_.nodes,
+          text("a message from node ", request.source, " to node ", request.destination, ": there are ", config_.nodes,
+               " nodes"));
   check_time(at);
   if (journal_) journal_->send(request);
   nodes_[request.source]->send(messages_.add(request), std::max(at, resumes_));

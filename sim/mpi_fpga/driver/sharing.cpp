@@ -78,8 +78,10 @@ void check_sharing(const FabricConfig& config, const Sharing& sharing) {
                                                  " that a virtual channel buffers, and needs more than " +
                                                  std::to_string(held));
   }
-  require(std::all_of(sharing.job_of_node.begin(), hosts, [&](std::uint32_t job) { return job < jobs; }),
-          "a node belongs to a job that there is not");
+  const auto unknown = std::find_if(sharing.job_of_node.begin(), hosts, [&](std::uint32_t job) { return job >= jobs; });
+  require(unknown == hosts, "node " + std::to_string(unknown - sharing.job_of_node.begin()) + ": job " +
+                                (unknown == hosts ? "" : std::to_string(*unknown)) + " does not exist; there are " +
+                                std::to_string(jobs));
 }
 
 }  // namespace thalweg::mpi_fpga

@@ -102,22 +102,22 @@ std::string who(const Source& source) {
 std::string why(Refusal refusal) {
   static constexpr const char* kReasons[] = {"?",
                                              "outside of all windows",
-                                             "back out of where it came in, or into no port",
+                                             "to the port where it came in, or to no port",
                                              "across a page's end",
                                              "malformed",
-                                             "a read where writes alone go",
-                                             "after 16 cables: windows lead it round",
+                                             "a read where only writes are allowed",
+                                             "after 16 cables: the windows form a loop",
                                              "a register that its host has not opened to that node"};
   return kReasons[static_cast<unsigned>(refusal) % 8];
 }
 std::string why(ChainFault fault) {
   static constexpr const char* kReasons[] = {"?",
-                                             "it is no descriptor",
+                                             "not a valid descriptor",
                                              "a read was refused",
-                                             "an answer has failed",
-                                             "the chain is too long, or leads round",
+                                             "a read completion reported an error",
+                                             "the chain is too long or cyclic",
                                              "the host aborted it",
-                                             "a read has had no answer in time",
+                                             "read completion time-out",
                                              "?"};
   return kReasons[static_cast<unsigned>(fault) % 8];
 }
@@ -159,7 +159,7 @@ Fabric::Fabric(const Description& description, const Tables& windows, const Make
         m.kinds.nodes["peach2"] = [&m, ticks, &make_hub](const Values& values, unsigned number, const Clocks& clocks) {
           Domain &net = *clocks.at(values.get<std::string>("clock")),
                  &bus = *clocks.at(values.get<std::string>("bus_clock"));
-          require(!m.net || m.net == &net, values.of() + ": all hubs have one clock for packets, as their links do");
+          require(!m.net || m.net == &net, values.of() + ": all hubs must have the same packet clock");
           const double hertz = ticks / static_cast<double>(net.clock.period);
           m.net = &net;
           m.per_second = hertz;
@@ -179,7 +179,7 @@ Fabric::Fabric(const Description& description, const Tables& windows, const Make
   cycles_per_second_ = made->per_second;
   wiring_ = wiring_of(description);
   require(nodes() <= kMostNodes,
-          "the addresses are for " + std::to_string(kMostNodes) + " nodes, not " + std::to_string(nodes()));
+          "the address map supports " + std::to_string(kMostNodes) + " nodes, not " + std::to_string(nodes()));
   load(windows);
   run();
   start_ = net_->scheduler.now();
@@ -187,11 +187,11 @@ Fabric::Fabric(const Description& description, const Tables& windows, const Make
 
 void Fabric::load(const Tables& tables) {
   require(tables.size() == nodes(),
-          "windows are for " + std::to_string(tables.size()) + " hubs, and there are " + std::to_string(nodes()));
+          "windows are for " + std::to_string(tables.size()) + " hubs; there are " + std::to_string(nodes()));
   for (unsigned n = 0; n < nodes(); ++n) {
     require(tables[n].size() <= config_.windows, "hub " + std::to_string(n) + " has " +
-                                                     std::to_string(config_.windows) + " windows, fewer than the " +
-                                                     std::to_string(tables[n].size()) + " that it should have");
+                                                     std::to_string(config_.windows) + " windows; " +
+                                                     std::to_string(tables[n].size()) + " are needed");
     for (unsigned i = 0; i < config_.windows; ++i) {
       const auto value = register_of(i < tables[n].size() ? tables[n][i] : Window{});
       const auto bytes = std::as_bytes(std::span(value));
@@ -291,7 +291,7 @@ void Fabric::report(unsigned node, Report& to) {
   };
   for (const auto& [port, note] : of_hub.refused) {
     if (note.read) continue;  // reported with its chain
-    drop("writes that its windows or rules refuse", 1,
+    drop("writes refused by its windows or rules", 1,
          {hub + "refused, from " + kPortNames[port] + ", a write of " + who(note.source) + " to " + hex(note.address) +
               ": " + why(static_cast<Refusal>(note.reason)),
           note.source, note.address});
@@ -302,38 +302,38 @@ void Fabric::report(unsigned node, Report& to) {
                : "dropped " + std::to_string(dropped.bytes / 16) + " beats " + where + " from " + hex(dropped.address);
   };
   for (const auto& stray : of_hub.strays)
-    drop("beats of its bus to where nothing is", stray.bytes / 16,
-         {hub + beats(stray, "on its bus") + ", where nothing is", std::nullopt, stray.address, stray.bytes});
+    drop("beats on its bus to unmapped addresses", stray.bytes / 16,
+         {hub + beats(stray, "on its bus") + ", an unmapped address", std::nullopt, stray.address, stray.bytes});
   const std::uint64_t context = kCalculatorBytes / config_.contexts;
   for (const auto& untaken : of_hub.untaken)
-    drop("beats that its calculator does not take", untaken.bytes / 16,
+    drop("beats not accepted by its calculator", untaken.bytes / 16,
          {hub + beats(untaken, "for its calculator") + ": context " +
-              std::to_string(untaken.address % kCalculatorBytes / context) + " takes none",
+              std::to_string(untaken.address % kCalculatorBytes / context) + " accepts none",
           std::nullopt, untaken.address, untaken.bytes});
   for (const auto& [port, source, address] : this->node(node).take_astray())
-    drop("writes out of a port that is joined to nothing", 1,
+    drop("writes out of an unconnected port", 1,
          {hub + "sent a write of " + who(source) + " to " + hex(address) + " out of " + kPortNames[port] +
-              ", which is joined to nothing",
+              ", which is not connected",
           source, address});
   for (unsigned p = kEast; p < kLinks; ++p) {
     auto& port = this->node(node).port(p - kEast);
     if (std::exchange(port.reported, port.outstanding) != port.outstanding && port.outstanding != 0)
       to.losses.push_back(
-          {credits_of(node, p) + ": a hub that is reset alone forgets them; reset its neighbours with it",
+          {credits_of(node, p) + ": a hub that is reset alone loses its credit counts; reset its neighbours with it",
            std::nullopt});
   }
   for (const auto& [source, address] : this->node(node).host().take_unclaimed())
-    drop("writes to where its host has no memory", 1,
+    drop("writes outside of its host's memory", 1,
          {"the host of node " + std::to_string(node) + " dropped a write of " + who(source) + " to " + hex(address) +
-              ", where it has no memory",
+              ", outside of its memory",
           source, address});
   for (const auto& [channel, start, missed, fault] : of_hub.chains) {
     ChainEnd end{.hub = node, .start = start};
-    if (missed) end.what = hub + "had no place for a start of the chain at " + hex(start);
+    if (missed) end.what = hub + "had no free slot to start the chain at " + hex(start);
     if (fault)
       end.what = hub + "gave up the chain at " + hex(start) + (channel == 0 ? "" : ", of a result,") +
                  (fault->reason == ChainFault::late
-                      ? ": " + place_of(fault->address) + " has not answered all reads up to " + hex(fault->address)
+                      ? ": " + place_of(fault->address) + " has not completed all reads up to " + hex(fault->address)
                       : " at its descriptor at " + hex(fault->address) + ": " + why(fault->reason));
     end.aborted = fault && fault->reason == ChainFault::aborted;
     to.chains.push_back(std::move(end));
@@ -344,10 +344,10 @@ std::string Fabric::outstanding() {
   std::string lines;
   for (unsigned n = 0; n < nodes(); ++n) {
     for (const auto& [reads, last] : node(n).hub().unanswered())
-      lines.append("\nhub " + std::to_string(n) + " waits for the answers to " + std::to_string(reads) +
+      lines.append("\nhub " + std::to_string(n) + " waits for the completions of " + std::to_string(reads) +
                    " reads, the last one at " + hex(last) + " in " + place_of(last) +
-                   ": if its host was restarted, none will come, and reset() of node " + std::to_string(n) +
-                   " gives them up");
+                   ": if its host was restarted, none will arrive, and reset() of node " + std::to_string(n) +
+                   " cancels them");
     for (unsigned p = kEast; p < kLinks; ++p)
       if (node(n).port(p - kEast).outstanding != 0) lines.append("\n").append(credits_of(n, p));
   }
@@ -360,7 +360,7 @@ std::string Fabric::credits_of(unsigned node, unsigned port) {
   return "hub " + std::to_string(node) +
          (outstanding > 0
               ? " waits for hub " + to + " to return the credits of " + number + " packets sent out of "
-              : " has got credits from hub " + to + " for " + number + " packets that it has not sent out of ") +
+              : " received credits from hub " + to + " for " + number + " packets that it has not sent out of ") +
          kPortNames[port];
 }
 
@@ -378,7 +378,7 @@ std::vector<Blocked> Fabric::blocked() const {
 Stuck Fabric::stuck(std::vector<Blocked> waits) {
   gave_up_ = false;
   if (waits.empty())
-    return Stuck("deadlock: no processor waits, but a hub waits for answers or for room" + outstanding());
+    return Stuck("deadlock: no processor waits, but a hub waits for completions or buffer space" + outstanding());
   const auto ticks_per_second = static_cast<double>(this->ticks_per_second());
   std::string lines;
   for (const auto& wait : waits)
@@ -399,7 +399,7 @@ Stuck Fabric::stuck(std::vector<Blocked> waits) {
     if (counts.strays || counts.dropped)
       lines += hub + "dropped " + std::to_string(counts.strays) + " beats on its bus, " +
                std::to_string(counts.dropped) + " in its calculator";
-    if (counts.missed) lines += hub + "had no place for " + std::to_string(counts.missed) + " starts of chains";
+    if (counts.missed) lines += hub + "had no free slot to start " + std::to_string(counts.missed) + " chains";
   }
   Stuck stuck(lines + outstanding(), std::move(waits));
   stuck.ticks_per_second = ticks_per_second;

@@ -53,14 +53,15 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
     : assembly_(description, [&]() -> const Kinds& {
         auto& m = *made;
         require(endpoints.size() == description.nodes.size() && endpoints.size() <= kMostRanks,
-                "there are " + std::to_string(description.nodes.size()) + " ranks, of " + std::to_string(kMostRanks) +
-                    " at most, and programs for " + std::to_string(endpoints.size()));
+                std::to_string(description.nodes.size()) + " ranks and programs for " +
+                    std::to_string(endpoints.size()) + "; the numbers must be equal, and at most " +
+                    std::to_string(kMostRanks));
         m.ticks_per_second = description.ticks_per_second;
         const auto ticks = static_cast<double>(description.ticks_per_second);
         m.kinds.nodes["smi"] = [&m, &endpoints, &make_node, ticks](const Values& values, unsigned rank,
                                                                    const Clocks& clocks) {
           Domain& clock = *clocks.at(values.get<std::string>("clock"));
-          require(!m.clock || m.clock == &clock, values.of() + ": all boards have one clock, as their links do");
+          require(!m.clock || m.clock == &clock, values.of() + ": all boards must have the same clock");
           m.clock = &clock;
           m.hertz = ticks / static_cast<double>(clock.clock.period);
           const auto number = [&](const char* name) { return values.get<unsigned>(name); };
@@ -109,21 +110,21 @@ std::vector<Lost> Fabric::lost() {
   std::vector<Lost> all;
   for (unsigned rank = 0; rank < ranks(); ++rank) {
     const auto& node = board(rank).node();
-    if (node.strays() > 0) all.push_back({rank, "packets to a port of its that has no endpoint", node.strays()});
+    if (node.strays() > 0) all.push_back({rank, "packets to a port without an endpoint", node.strays()});
     if (node.unrouted() > 0)
-      all.push_back({rank, "packets to a rank for which its send tables have no output", node.unrouted()});
+      all.push_back({rank, "packets to a rank without a route in its send tables", node.unrouted()});
   }
   return all;
 }
 
 void Fabric::load(const std::vector<Tables>& tables) {
   require(tables.size() == ranks(),
-          "tables are for " + std::to_string(tables.size()) + " ranks, and there are " + std::to_string(ranks()));
+          "tables are for " + std::to_string(tables.size()) + " ranks; there are " + std::to_string(ranks()));
   for (unsigned rank = 0; rank < ranks(); ++rank) {
     auto& node = board(rank).node();
     const auto& of = tables[rank];
     require(of.send.size() == node.links() && of.receive.size() == node.links(),
-            "rank " + std::to_string(rank) + " has " + std::to_string(node.links()) + " links, and tables for " +
+            "rank " + std::to_string(rank) + " has " + std::to_string(node.links()) + " links, but tables for " +
                 std::to_string(of.send.size()) + " and " + std::to_string(of.receive.size()));
     for (unsigned link = 0; link < node.links(); ++link) {
       require(of.send[link].size() <= kMostRanks && of.receive[link].size() <= 2 * kMostPorts,

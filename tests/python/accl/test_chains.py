@@ -88,7 +88,7 @@ def test_who_waits_is_said_once_with_its_count() -> None:
         for request in [rank.recv(place, 1, 0, run_async=True) for _ in range(500)]:
             request.wait()
 
-    with pytest.raises(FabricStopped, match=r"64 calls are under way \(436 times\)") as caught:
+    with pytest.raises(FabricStopped, match=r"64 calls are in progress \(436 times\)") as caught:
         run(program, ranks=1, time_out_us=0)
     assert len(str(caught.value)) < 1000 and len(caught.value.blocked) == 500
 

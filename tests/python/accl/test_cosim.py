@@ -78,7 +78,7 @@ def test_a_rank_that_waits_in_vain_and_one_that_sends_another_length() -> None:
     result = run(program, ranks=2, hardware=[0, 1], time_out_us=1000)
     late, short = result.values[0]
     assert "waited for a message from rank 1 of its communicator with tag 1 for too long" in late
-    assert "rank 1 has sent 200 bytes, and this one has 400" in short
+    assert "rank 1 has sent 200 bytes, but this rank has 400" in short
     assert result.values[1] == [] and result.lost == []
 
 

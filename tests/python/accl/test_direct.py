@@ -89,7 +89,7 @@ def test_what_goes_into_the_dark_is_counted(tmp_path: Path) -> None:
         "no light path joins node 1 to node 0: the optical switch at node 4 connects node 1 to no other"
         in result.values[1]
     )
-    assert result.lost == [(4, "frames into the dark at port 0", 1)]
+    assert result.lost == [(4, "frames without a light path at port 0", 1)]
 
 
 @pytest.mark.parametrize("transport", ["udp", "reliable-udp"])

@@ -210,7 +210,7 @@ def test_types_that_differ() -> None:
         rank.allreduce(total, total, 10, Function.SUM)
 
     with pytest.raises(
-        AcclError, match="elements of float32, in the switches, and this one of float16, in the switches"
+        AcclError, match="elements of float32, in the switches, but this rank of float16, in the switches"
     ):
         run(program, 2, CLUSTER, in_switch=SWITCHES, time_out_us=100)
 
@@ -254,7 +254,7 @@ def test_no_row_left(tmp_path: Path) -> None:
         rank.barrier()
         rank.barrier(comm=rank.create_communicator([1, 0]))
 
-    with pytest.raises(InputError, match="no row left for one of 2 ranks"):
+    with pytest.raises(InputError, match="no free row for a communicator of 2 ranks"):
         run(program, 2, CLUSTER, in_switch=file)
 
 

@@ -143,11 +143,15 @@ def test_a_full_stream_is_seen(loops: Kernels) -> None:
 @pytest.mark.parametrize(
     "name, code, what",
     [
-        ("throws_something", "throw 5", "throws what nothing catches"),
+        ("throws_something", "throw 5", "throws an exception that nothing catches"),
         ("never_ends", "while (true)", "has not ended after 1000 cycles, its limit"),
-        ("follows_a_wild_pointer", "*reinterpret_cast<int*>", "uses address 0x600000000000, which is no memory"),
+        (
+            "follows_a_wild_pointer",
+            "*reinterpret_cast<int*>",
+            "uses address 0x600000000000, which is outside of its memory",
+        ),
         ("divides", "100 / (count - 3)", "divides an integer by zero"),
-        ("calls_itself", "here[depth % 1000] = depth", "its stack is full"),
+        ("calls_itself", "here[depth % 1000] = depth", "stack overflow"),
         ("aborts", "abort()", "aborts"),
         ("exits", "exit(3)", "calls exit(3); a kernel must end by return"),
         ("reads_outside", "in[1 << 20]", "of the board's memory of node 0, which are not allocated"),
@@ -256,7 +260,8 @@ def test_a_command_without_a_communicator_is_refused(more: Kernels) -> None:
         rank.start(more, "asks_for_data", {"code": code} | engine(rank) | {"comm": 4}).wait()
 
     with pytest.raises(
-        InputError, match="a command of a kernel to the engine of node 0: send: there is no communicator at 0x4"
+        InputError,
+        match="a command of a kernel to the engine of node 0: send: the exchange memory has no communicator with this rank at 0x4",
     ):
         alone(program)
 

@@ -173,9 +173,9 @@ def test_elements_on_the_wire_may_be_wider_or_narrower() -> None:
 
 def test_streams_are_for_operands_that_are_used_once() -> None:
     def program(rank: Rank) -> None:
-        with pytest.raises(AcclError, match="allreduce has no result to a kernel's stream"):
+        with pytest.raises(AcclError, match="allreduce cannot write its result to a kernel's stream"):
             rank.allreduce(rank.create_buffer(10), Stream(), 10, Function.SUM)
-        with pytest.raises(AcclError, match="scatter takes no operand from a kernel's stream"):
+        with pytest.raises(AcclError, match="scatter cannot read an operand from a kernel's stream"):
             rank.scatter(Stream(), rank.create_buffer(10), 10, 0)
 
     run(program, 2)
@@ -226,7 +226,7 @@ def test_sizes_that_differ_end_both_calls() -> None:
         else:
             rank.recv(buffer, 10, 0)
 
-    with pytest.raises(AcclError, match="rank 0 has sent 80 bytes, and this one has 40"):
+    with pytest.raises(AcclError, match="rank 0 has sent 80 bytes, but this rank has 40"):
         run(program, 2)
 
 
@@ -247,13 +247,13 @@ def test_more_than_receive_buffers_hold_is_counted() -> None:
         return ""
 
     result = run(program, 2, time_out_us=5000)
-    assert "with tag 2 for too long; all 16 receive buffers hold what no call has taken" in result.values[1]
+    assert "with tag 2 for too long; all 16 receive buffers hold messages that no call has received" in result.values[1]
     frame = 14 + 20 + 8 + 64
     segments, rest = divmod(4 * count, 1024)
     waiting, room = divmod(65_536, frame + 1024)
     assert rest + frame + 40 + frame < room  # the rest of the first message, and the second one, still find buffers
     assert result.lost == [
-        (1, "packets for which there was no receive buffer", segments - 16 - waiting),
+        (1, "packets without a receive buffer", segments - 16 - waiting),
         (1, "messages that no call has received", 1),
     ]
 
@@ -309,7 +309,7 @@ def test_runs_are_the_same() -> None:
     [
         (lambda rank: rank.create_buffer(4, "uint8"), "elements of type uint8"),
         (lambda rank: rank.send(rank.create_buffer(4), 5, 0), "a buffer of 4 elements; must have at least 5"),
-        (lambda rank: rank.send(rank.create_buffer(4), 4, 7), "the communicator has 2 ranks, and no rank 7"),
+        (lambda rank: rank.send(rank.create_buffer(4), 4, 7), "root 7 does not exist; the communicator has 2 ranks"),
         (lambda rank: rank.create_communicator([0, 0]), "a communicator of ranks"),
         (lambda rank: rank.stream_put(rank.create_buffer(4), 4, 0, 300), "stream 300"),
         (lambda rank: [rank.create_communicator([0, 1]) for _ in range(200)], "the exchange memory is full"),

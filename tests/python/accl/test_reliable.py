@@ -161,5 +161,5 @@ def test_a_board_that_does_not_answer(tmp_path: Path) -> None:
         if rank.rank == 0:
             rank.send(buffer, 100, 1)
 
-    with pytest.raises(AcclError, match="rank 0: send: receive time-out .*rank 1 has not answered 4 times"):
+    with pytest.raises(AcclError, match="rank 0: send: receive time-out .*rank 1 has not answered 4 attempts"):
         run(program, 2, file)

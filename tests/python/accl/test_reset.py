@@ -97,7 +97,7 @@ def test_the_partner_learns_of_it_by_its_time_out(cluster: str) -> None:
             rank.recv(buffer, N, 0)
         if cluster == "accl-u280-rdma":
             rank.send(buffer, N, 0)  # to the buffer announced before
-            with pytest.raises(AcclError, match="waited for a place at rank 0"):
+            with pytest.raises(AcclError, match="waited for a buffer offered by rank 0"):
                 rank.send(buffer, N, 0)
         return str(error.value)
 

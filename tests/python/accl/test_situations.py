@@ -135,7 +135,10 @@ def test_113_a_member_that_is_nowhere_is_named() -> None:
     engine = make_engine("accl-u280-udp", 2)
     for k, word in enumerate([2, 0, 0x7F000001, 5500, 0, 0, 0, 1024, 0x7F000009, 5501, 0, 0, 77, 1024]):
         engine.write(0, 0x100 + 4 * k, word)
-    with pytest.raises(ValueError, match=r"rank 1 \(session 77, 127\.0\.0\.9:5501\) is not a board of this cluster"):
+    with pytest.raises(
+        ValueError,
+        match=r"rank 1 of the communicator at \w+ \(session 77, 127\.0\.0\.9:5501\) is not a board of this cluster",
+    ):
         engine.call(0, 0, [3, 1, 0x100, 1, 0, 0, 0x200, 0, 0, 0, 0, 0, 0, 0, 0])
 
 
@@ -148,7 +151,8 @@ def test_107_more_than_the_receive_buffers_hold() -> None:
             rank.recv(rank.create_buffer(4), 4, 0, tag=9)
 
     with pytest.raises(
-        AcclError, match=r"all 16 receive buffers hold what no call has taken, packets dropped for lack of one: \d+"
+        AcclError,
+        match=r"all 16 receive buffers hold messages that no call has received, packets dropped for lack of one: \d+",
     ) as failed:
         run(program, 2, time_out_us=1000)
     assert str(failed.value).endswith(
@@ -172,7 +176,9 @@ def test_receive_buffers_that_hold_other_messages_are_named(cluster: str, kept: 
     with pytest.raises(AcclError) as failed:
         run(program, 2, f"accl-u280-{cluster}", time_out_us=1000)
     holds = "all 16" if kept == 16 else f"{kept} of 16"
-    assert f"with tag 59 for too long; {holds} receive buffers hold what no call has taken" in str(failed.value)
+    assert f"with tag 59 for too long; {holds} receive buffers hold messages that no call has received" in str(
+        failed.value
+    )
     others = kept - 4
     assert f": {kept} messages from rank 1 with tags 20, 21, 22, 23 and {others} others" in str(failed.value)
 
@@ -204,7 +210,7 @@ def test_messages_behind_one_that_is_lost(tmp_path: Path) -> None:
     lost = sum(count for _, what, count in result.lost if what.startswith("frames lost on the link"))
     later = messages - got - lost
     assert lost > 0 and later > 0
-    assert f"one is missing, and {later} later ones from that rank wait behind it" in why
+    assert f"a message is missing, and {later} later ones from that rank wait for it" in why
     assert all(f"{count} {what} at node {node}" in why for node, what, count in result.lost)
 
 
@@ -315,6 +321,6 @@ def test_faults_of_a_link_never_give_a_kernel_wrong_data(tmp_path: Path) -> None
         assert found.size == -(-sizes[k] // 16) * 16
     counts = {what: count for node, what, count in result.lost if node == 1}
     behind = len(sizes) - 1 - max(come)
-    missing = counts["messages to kernels of which a part is missing"]
+    missing = counts["messages to kernels with a missing part"]
     assert 0 < len(sizes) - len(come) - behind <= missing <= len(sizes) - len(come)
-    assert counts["packets that came again"] > 0
+    assert counts["packets received again"] > 0

@@ -117,7 +117,7 @@ def test_a_board_that_is_gone(sender: int, tmp_path: Path) -> None:
             rank.send(buffer, 100, 1 - sender)
 
     with pytest.raises(
-        AcclError, match=f"rank {sender}: send: receive time-out .*rank {1 - sender} has not answered 4 times"
+        AcclError, match=f"rank {sender}: send: receive time-out .*rank {1 - sender} has not answered 4 attempts"
     ):
         run(program, 2, name)
 
@@ -132,7 +132,7 @@ def test_a_receiver_that_takes_nothing_is_reported_and_the_simulation_ends(tmp_p
         else:
             rank.recv(buffer, 10, 0, tag=7)
 
-    with pytest.raises(Exception, match="for room to send to rank 1 of its communicator"):
+    with pytest.raises(Exception, match="for buffer space to send to rank 1 of its communicator"):
         run(program, 2, cluster(tmp_path), buffers=2, buffer_bytes=1024, time_out_us=0)
 
 

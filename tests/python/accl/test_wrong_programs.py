@@ -262,18 +262,18 @@ def test_a_call_that_is_refused_behind_others_can_be_caught(before: str) -> None
         source, total = rank.create_buffer(np.ones(4, np.float32)), four(rank)
         first = rank.nop(run_async=before == "open")
         if before == "ended":
-            with pytest.raises(InputError, match="send: the communicator has 2 ranks, and no rank 99"):
+            with pytest.raises(InputError, match="send: root 99 does not exist; the communicator has 2 ranks"):
                 rank.send(source, 4, 99, run_async=True, waitfor=[first])
         else:
             wrong = rank.send(source, 4, 99, run_async=True, waitfor=[first])
             behind = rank.copy(source, total, 4, run_async=True, waitfor=[wrong])
             for request in 2 * [wrong]:
-                with pytest.raises(InputError, match="rank [01]: send: the communicator has 2 ranks, and no rank 99"):
+                with pytest.raises(
+                    InputError, match="rank [01]: send: root 99 does not exist; the communicator has 2 ranks"
+                ):
                     request.wait()
             for later in (behind, rank.nop(run_async=True, waitfor=[wrong])):
-                with pytest.raises(
-                    InputError, match="(copy|nop): the send before it failed: the communicator has 2 ra"
-                ):
+                with pytest.raises(InputError, match="(copy|nop): the send before it failed: root 99 does not exist"):
                     later.wait()
         rank.allreduce(source, total, 4, Function.SUM)
         return total.array.tolist()
@@ -285,7 +285,7 @@ def test_a_refused_call_that_nobody_waits_for_ends_the_run() -> None:
     def program(rank: Rank) -> None:
         rank.send(four(rank), 4, 99, run_async=True, waitfor=[rank.nop(run_async=True)])
 
-    with pytest.raises(InputError, match="rank 0: send: the communicator has 2 ranks, and no rank 99"):
+    with pytest.raises(InputError, match="rank 0: send: root 99 does not exist; the communicator has 2 ranks"):
         run(program, 2)
 
 
@@ -359,11 +359,11 @@ def test_collectives_that_differ_between_ranks() -> None:
             rank.reduce(one, other, 8 - rank.rank, 0, Function.SUM)
 
     for what, text in {
-        "operations": "rank 0 calls allgather of 4 elements, and this one alltoall of 4 elements",
-        "functions": "rank 0 calls allreduce of 8 elements, function 0, and this one .* function 1",
-        "roots": "rank 0 calls bcast of 8 elements, root 0, and this one .* root 1",
-        "types": "rank 0 has elements of floating point, and this one of integers of 4 bytes",
-        "counts": "rank 1 calls reduce of 7 elements, root 0, .*, and this one reduce of 8 elements",
+        "operations": "rank 0 calls allgather of 4 elements, but this rank calls alltoall of 4 elements",
+        "functions": "rank 0 calls allreduce of 8 elements, function 0, but this rank calls .* function 1",
+        "roots": "rank 0 calls bcast of 8 elements, root 0, but this rank calls .* root 1",
+        "types": "rank 0 has elements of floating point, but this rank of integers of 4 bytes",
+        "counts": "rank 1 calls reduce of 7 elements, root 0, .*, but this rank calls reduce of 8 elements",
     }.items():
         with pytest.raises(AcclError, match=text):
             run(lambda rank, what=what: program(rank, what), 2)  # type: ignore[misc]

@@ -112,7 +112,7 @@ def test_who_waits_is_said() -> None:
     hubs = Hubs("peach2-ring-4")
     hubs.nodes[2].wait_for(64, 1)
     with pytest.raises(
-        FabricStopped, match="the processor of node 2 waits since .* us for 1 at 64 of its memory"
+        FabricStopped, match="the processor of node 2 has waited since .* us for 1 at 64 of its memory"
     ) as stopped:
         hubs.run()
     (waits,) = stopped.value.blocked

@@ -201,7 +201,7 @@ def test_registers_are_the_hosts_own() -> None:
     get = b.get(b.processor.address(4096), a.gpus[0].address(), 64)  # chains that any node may start
     hubs.run()
     assert stored.done and get.done
-    with pytest.raises(InputError, match="node 4; the last one is 3"):
+    with pytest.raises(InputError, match="node 4 does not exist; the last one is 3"):
         a.let_write([4])
 
 
@@ -220,7 +220,7 @@ def test_counters_are_read_when_the_operations_of_the_node_have_ended() -> None:
     hubs = Hubs("peach2-ring-4")
     waiting, writing = hubs.nodes[1:3]
     waits = waiting.wait_for(64, 3)
-    with pytest.raises(InputError, match="node 1 has operations that have not ended"):
+    with pytest.raises(InputError, match="node 1 has outstanding operations"):
         waiting.counts()
     assert writing.counts()["chains"] == 0
     writing.store(waiting.processor.address(64), np.array([3], np.uint32))

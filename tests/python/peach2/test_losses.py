@@ -124,8 +124,8 @@ def test_beats_for_a_context_that_takes_none(hubs: Hubs) -> None:
     at = raw.calculator(hubs, other, 2) + 32
     put = node.put(at, node.gpus[0].address(), 64, wait=False)
     (line,) = lost(hubs, f"hub 1 dropped 4 beats for its calculator from {at:#x}", "a put of node 0")
-    assert "context 2 takes none" in line
-    check(put, "context 2 takes none")
+    assert "context 2 accepts none" in line
+    check(put, "context 2 accepts none")
     raw.set_up(other, Reduction(context=2), 4)
     hubs.run()
     put = node.put(at, node.gpus[0].address(), 64, wait=False)
@@ -138,7 +138,7 @@ def test_starts_without_a_place_and_chains_of_the_program(hubs: Hubs) -> None:
     raw.write_chain(node, 0, (node.processor.address(PAGE), node.gpus[0].address(), 1 << 16))
     for _ in range(40):
         raw.start(node, raw.line_at(node, 0))
-    missed = f"hub 0 had no place for a start of the chain at {raw.line_at(node, 0):#x}"
+    missed = f"hub 0 had no free slot to start the chain at {raw.line_at(node, 0):#x}"
     assert len(lost(hubs, missed)) == min(9, node.counts()["missed"] + (node.counts()["missed"] > 8))
     raw.write_chain(node, 0, (node.processor.address(PAGE), hubs.nodes[1].gpus[0].address(), 64))
     raw.start(node, raw.line_at(node, 0))
@@ -157,9 +157,9 @@ def test_writes_out_of_a_port_that_is_joined_to_nothing(hubs: Hubs) -> None:
     raw.start(node, raw.line_at(node, 0))
     hubs.run()
     put = node.put(to, node.gpus[0].address(), 1 << 14, wait=False)
-    said = f"hub 0 sent a write of node 0's DMA controller to {to:#x} out of south, which is joined to nothing"
+    said = f"hub 0 sent a write of node 0's DMA controller to {to:#x} out of south, which is not connected"
     assert lost(hubs, said, "a put of node 0")[-1] == "and 56 more"
-    check(put, "joined to nothing")
+    check(put, "not connected")
 
 
 def test_a_quiet_run_says_nothing(hubs: Hubs) -> None:
@@ -182,14 +182,14 @@ def test_a_host_that_is_reset_alone(engine: str) -> None:
     begun = node.put(to.address(), gpu.address(), 1 << 16, wait=False)
     node.work(4000)
     node.restart_host()
-    lost(hubs, "GPU 0 of node 0 has not answered all reads up to 0x2", "a put of node 0")
-    check(begun, "GPU 0 of node 0 has not answered all reads")
+    lost(hubs, "GPU 0 of node 0 has not completed all reads up to 0x2", "a put of node 0")
+    check(begun, "GPU 0 of node 0 has not completed all reads")
     count, reason, _, asked, *_ = node.counts()["given_up"][0]
     assert (count, reason) == (1, LATE) and gpu.address() <= asked < gpu.address(1 << 16)
     # An answer might still arrive, and be taken for another read's.
     soon = node.put(to.address(), gpu.address(), 64, wait=False)
-    lost(hubs, "has not answered all reads")
-    check(soon, "has not answered all reads")
+    lost(hubs, "has not completed all reads")
+    check(soon, "has not completed all reads")
     node.reset()
     put = node.put(to.address(1 << 20), gpu.address(), 256 * 8)
     hubs.run()
@@ -204,13 +204,13 @@ def test_without_a_time_out_it_is_said_that_a_hub_waits() -> None:
     node.restart_host()
     with pytest.raises(
         FabricStopped,
-        match=r"a hub waits for answers or for room\nhub 0 waits for the answers to \d+ reads, the last one at 0x2\w+ in GPU 0 of "
-        r"node 0: if its host was restarted, none will come, and reset\(\) of node 0 gives them up\nhub 0 has not ended the chain at .*; it is a put of node 0",
+        match=r"a hub waits for completions or buffer space\nhub 0 waits for the completions of \d+ reads, the last one at 0x2\w+ in GPU 0 of "
+        r"node 0: if its host was restarted, none will arrive, and reset\(\) of node 0 cancels them\nhub 0 has not ended the chain at .*; operation: a put of node 0",
     ):
         hubs.run()
     check(put, "hub 0 has not ended the chain")
     node.time_out(20)
-    lost(hubs, "GPU 0 of node 0 has not answered all reads", "a put of node 0")
+    lost(hubs, "GPU 0 of node 0 has not completed all reads", "a put of node 0")
     assert node.counts()["given_up"][0][:2] == (1, LATE)
 
 
@@ -221,7 +221,7 @@ def test_a_reset_recovers_from_a_restart_of_the_host(engine: str) -> None:
     node, other = hubs.nodes[:2]
     gpu, to = node.gpus[0], other.processor
     gpu.write(0, range(256))
-    waits = "hub 0 waits for the answers to .* in GPU 0 of node 0"
+    waits = "hub 0 waits for the completions of .* in GPU 0 of node 0"
     for sent_by in ("put", "get"):
         if sent_by == "put":
             node.put(to.address(), gpu.address(), 1 << 16, wait=False)
@@ -232,7 +232,7 @@ def test_a_reset_recovers_from_a_restart_of_the_host(engine: str) -> None:
         with pytest.raises(FabricStopped, match=waits):
             hubs.run()
         lost_too = node.put(to.address(), gpu.address(), 64)
-        with pytest.raises(FabricStopped, match=f"the processor of node 0 waits since .*(\n.*)*{waits}"):
+        with pytest.raises(FabricStopped, match=f"the processor of node 0 has waited since .*(\n.*)*{waits}"):
             hubs.run()
         assert not lost_too.done
         node.reset()
@@ -246,7 +246,7 @@ def test_a_reset_recovers_from_a_restart_of_the_host(engine: str) -> None:
         node.put(to.address(), gpu.address(), 1 << 16, wait=False)
         node.work(4000)
         node.restart_host()
-        lost(hubs, "GPU 0 of node 0 has not answered all reads")
+        lost(hubs, "GPU 0 of node 0 has not completed all reads")
         node.reset()
         hubs.run()
 
@@ -258,5 +258,5 @@ def test_a_reset_in_the_run_of_a_restart_says_what_is_lost() -> None:
     node.work(4000)
     node.restart_host()
     reset = node.reset()
-    lost(hubs, "GPU 0 of node 0 has not answered all reads", "a put of node 0")
+    lost(hubs, "GPU 0 of node 0 has not completed all reads", "a put of node 0")
     assert reset.done and not put.done

@@ -39,8 +39,8 @@ def test_a_group_of_which_a_node_did_not_come(missing: int, before: int) -> None
     for number in group.nodes:
         if number != missing:
             group.reduce(number, [(hubs.nodes[number].gpus[0].address(), 32)])
-    stopped(hubs, "the processor of node . waits since .* for")
-    with pytest.raises(InputError, match="the group is void"):
+    stopped(hubs, "the processor of node . has waited since .* for")
+    with pytest.raises(InputError, match="the group is invalid"):
         group.reduce(missing, [(hubs.nodes[missing].gpus[0].address(), 32)])
     for context, record in ((0, 32), (2, 64)):
         again = hubs.group([2, 1, 0], RESULT, Reduction(context=context, record_bytes=record))
@@ -64,7 +64,7 @@ def test_operations_after_a_wait_for_nothing(by_hub: bool) -> None:
     waits = node.wait_for(0, 1)
     all_sorts()
     discarded = node.work(5)
-    stopped(hubs, "the processor of node 0 waits since .* us for 1 at 0 of its memory")
+    stopped(hubs, "the processor of node 0 has waited since .* us for 1 at 0 of its memory")
     assert waits.begin_us > 0 and not waits.done
     for time in ("end_us", "time_us"):
         for operation in (waits, discarded):

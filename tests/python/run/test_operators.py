@@ -138,12 +138,18 @@ def test_units_are_between_host_and_switch() -> None:
     [
         (None, "there is no file"),
         ("int x = ;", "error: expected primary-expression"),
-        ("int x;", "there is no THALWEG_OPERATOR in it"),
+        ("int x;", "it contains no THALWEG_OPERATOR"),
         ("struct T { char c[32]; }; THALWEG_OPERATOR(wide, T, 1) { return a; }", "1, 2, 4, 8 or 16 bytes, not 32"),
         ("".join(f"THALWEG_OPERATOR(o{i}, int, 1) {{ return a; }}\n" for i in range(4)), "4 operators"),
         ("THALWEG_OPERATOR(slow, int, 100000) { return a; }", "1 to 1024 cycles, not 100000"),
-        ("THALWEG_BEFORE(mean, int, 1) { return x; }", "THALWEG_BEFORE(mean): that is no operator of the files, nor"),
-        ("THALWEG_AFTER(alltoall, int, 1) { return x; }", "nor broadcast, gather, scatter, allgather"),
+        (
+            "THALWEG_BEFORE(mean, int, 1) { return x; }",
+            "THALWEG_BEFORE(mean): unknown name; must be an operator of the files, broadcast",
+        ),
+        (
+            "THALWEG_AFTER(alltoall, int, 1) { return x; }",
+            "an operator of the files, broadcast, gather, scatter or allgather",
+        ),
         ("THALWEG_AFTER(gather, int, 2000) { return x; }", "THALWEG_AFTER(gather): a unit takes 1 to 1024 cycles"),
         ("THALWEG_BEFORE(gather, long double, 1) { return x; }", "has 1, 2, 4 or 8 bytes, not 16"),
         (

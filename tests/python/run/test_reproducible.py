@@ -124,7 +124,7 @@ def test_wanted_algorithms_are_taken(run_program: Program) -> None:
         (["--placement", "all"], "'all' is not block, random:SEED, or a list of nodes"),
         (["--placement", "0,1"], "--placement has 2 nodes for 3 ranks"),
         (["--placement", "0,1,1"], "node 1 is given twice"),
-        (["--placement", "0,1,5"], "there is no node 5 with a host on ring:5; they are 0 to 4"),
+        (["--placement", "0,1,5"], "there is no node 5 with a host on ring:5; nodes are 0 to 4"),
     ],
 )
 def test_bad_input_gets_one_line(options: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ def circle_of(lines: Sequence[str]) -> list[Waits]:
     found = []
     for line in lines[lines.index("  wait-for cycle:") + 1 :]:
         match = re.match(
-            r"    kernel (\w+) of rank (\d+) waits since cycle \d+ to (.*?)(?:, element .*|, for .*|; .*| \(.*)$",
+            r"    kernel (\w+) of rank (\d+) has waited since cycle \d+ to (.*?)(?:, element .*|, for .*|; .*| \(.*)$",
             line,
         )
         assert match, line

@@ -189,7 +189,7 @@ def test_refused_by_the_compiler(text: str, says: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text, says",
     [
-        ("smi::send_channel<short, 0> c(1, 0); c.push(1);", "what is pushed is of another type than the channel"),
+        ("smi::send_channel<short, 0> c(1, 0); c.push(1);", "the pushed value has another type than the channel"),
         ("smi::send_channel<short, 0> c(1, 0), d = c;", "deleted copy constructor"),
     ],
 )

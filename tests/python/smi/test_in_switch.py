@@ -232,7 +232,7 @@ def test_no_row_left(tmp_path: Path) -> None:
     )
     run = Run("smi-noctua", 2, in_switch=file)
     run.kernel(source, "app", range(2))
-    with pytest.raises(InputError, match="no row left for one of 2 ranks"):
+    with pytest.raises(InputError, match="no free row for a communicator of 2 ranks"):
         run.run()
 
 

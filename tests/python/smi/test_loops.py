@@ -380,6 +380,6 @@ def test_a_pipeline_without_an_interval_or_a_depth(said: str, tmp_path: Path) ->
     run = Run("smi-noctua", ranks=1)
     run.kernel(source, "app", 0, n=0)
     with pytest.raises(
-        WrongUse, match=r"app.cl:3: rank 0, kernel app: #pragma smi: .*; an interval is 1 or more, a depth"
+        WrongUse, match=r"app.cl:3: rank 0, kernel app: #pragma smi: .*; the interval must be at least 1, the depth"
     ):
         run.run()

@@ -45,7 +45,7 @@ def test_a_program_that_needs_buffers_stands_still_without_them(tmp_path: Path, 
         ring(tmp_path, "synchronous", n, 0)
     lines = stuck.value.lines
     assert lines[:2] == ["deadlock: no kernel can proceed", "  wait-for cycle:"]
-    assert [line.split(" waits ")[0].removeprefix("    kernel ring of ") for line in lines[2:]] in [
+    assert [line.split(" has waited ")[0].removeprefix("    kernel ring of ") for line in lines[2:]] in [
         [f"rank {(first + i) % 4}" for i in range(4)] for first in range(4)
     ]
     assert all(
@@ -114,7 +114,7 @@ __kernel void app(SMI_Comm comm) {
     command = ["smi", "run", "-n", "2", "--cluster", "smi-noctua", str(source)]
     assert main(command) == FabricStopped.exit_code
     said = capsys.readouterr().err
-    assert said.count("waits since") == 2
+    assert said.count("has waited since") == 2
     assert "into a packet that is not full (1 of 7 elements)" in said and "SMI_Push_flush" in said
     source.write_text(text.replace("SMI_Push(&out, &data)", "SMI_Push_flush(&out, &data, 1)"))
     assert main(command) == 0

@@ -152,7 +152,7 @@ def test_a_deadlock_is_drawn_up_to_there(tmp_path: Path, capsys: pytest.CaptureF
     words = ["--cluster", "smi-noctua", "-n", "2", "--report", str(page), "--trace", str(trace)]
     assert cli.main(["smi", "run", str(source), *words]) == 3
     assert "deadlock: no kernel can proceed" in capsys.readouterr().err
-    assert "kernel app of rank 0 waits" in page.read_text() and read_trace(trace.read_bytes())
+    assert "kernel app of rank 0 has waited" in page.read_text() and read_trace(trace.read_bytes())
 
 
 @pytest.mark.parametrize(("operation", "why"), [("traffic", "not recorded"), ("faults", "not recorded")])

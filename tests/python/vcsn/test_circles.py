@@ -11,7 +11,7 @@ from thalweg._core import NEVER
 from thalweg.errors import FabricStopped
 from thalweg.vcsn import Cluster, Interrupt, Network, Program, VirtualPort, run
 
-ENDLESS = "packets go around a circle for ever"
+ENDLESS = "packets circulate forever in a cycle"
 
 
 def started(network: Network, node: int, output: int, input: int, packets: int = 1) -> None:

@@ -35,7 +35,7 @@ def test_a_file_opens_its_partitions_and_circuits() -> None:
     )
     tree = nx.Graph([(at.node, to.node) for at, to in network.partitions["search"].circuits.items()])
     assert nx.is_tree(tree) and sorted(tree) == list(range(8, 13))
-    with pytest.raises(ValueError, match="is in waves, virtual port 0.1 of node 15 is in none"):
+    with pytest.raises(ValueError, match="is in waves, virtual port 0.1 of node 15 is in no partition"):
         network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(15, 0, 1))
 
 
@@ -96,7 +96,7 @@ def test_what_a_file_opens_carries_transfers() -> None:
         ),
         (
             "[partition.a]\nnodes = [0, 1]\nedges = [[0, 2]]\n",
-            "3: a circuit joins virtual ports of one partition: virtual port 0.0 of node 0 is in a",
+            "3: a circuit connects virtual ports of one partition: virtual port 0.0 of node 0 is in a",
         ),
         (
             "[partition.a]\nnodes = [0, 1]\nedges = [[0, 1], [0, 1], [0, 1], [0, 1], [0, 1]]\n",
@@ -109,7 +109,7 @@ def test_what_a_file_opens_carries_transfers() -> None:
         ("[partition.a]\nnodes = [0, 1]\ncircuits = [['0.0.0', '1.1.0']]\n", "3: no Ethernet leads from"),
         (
             "[partition.a]\nnodes = [0, 1]\ncircuits = [['0.0.7', '1.0.0']]\n",
-            "3: there is no virtual port 0.7 of node 0",
+            "3: virtual port 0.7 of node 0 does not exist",
         ),
         ("[partition.a]\nnodes = [0, 1]\ncircuits = [['0.0', '1.0.0']]\n", '3: partition.a.circuits[0][0] is "0.0"'),
         ("[partition.a\n", "is not TOML"),

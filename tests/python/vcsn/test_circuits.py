@@ -161,7 +161,7 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
     if reaction == "none":
         assert indications == [0, 0]
         ((node, what, count),) = network.lost
-        assert node == 16 and what.startswith("frames for which there was no room") and count > 200
+        assert node == 16 and what.startswith("frames without buffer space") and count > 200
         if done.keys() == {0, 1}:  # neither has lost its last frame: all missing frames are counted
             assert network.written(0) + network.written(1) == 2 * size - count * 9_152
     else:
@@ -207,7 +207,7 @@ def test_credits_are_of_a_circuit() -> None:
     with pytest.raises(ValueError, match=r"virtual port 0.1 of node 0 has no circuit"):
         network.set_credits(VirtualPort(0, 0, 1))
     network.set_circuit(VirtualPort(1, 0, 0), None)
-    with pytest.raises(ValueError, match=r"virtual port 0.0 of node 1 is not joined with virtual port 0.0 of node 0"):
+    with pytest.raises(ValueError, match=r"virtual port 0.0 of node 1 is not connected to virtual port 0.0 of node 0"):
         network.set_credits(VirtualPort(0, 0, 0))
 
 
@@ -235,7 +235,7 @@ def test_what_nobody_takes_is_lost_counted_and_said() -> None:
     assert completed(network) == {}
     frames = -(-(1 << 20) // 9_152)
     kept = (2_560 + 16) // 143  # 16 words cross into the shell's clock
-    assert network.lost == [(1, "frames for which their virtual port had no room at port 0", frames - kept)]
+    assert network.lost == [(1, "frames without receive buffer space at port 0", frames - kept)]
     (blocked,) = network.blocked
     assert blocked.who == "write engine 0 of node 1" and blocked.on == "no input of the crossbar"
 
@@ -250,7 +250,7 @@ def test_words_beyond_the_memory_are_dropped_and_counted() -> None:
     assert completed(network).keys() == {1, 2}
     assert network.written(1) == 100 and network.load(1, 0, 128) == BYTES[:100] + bytes(28)
     assert network.written(2) == 512 and network.load(1, 4096, 1024) == BYTES[:512] + bytes(512)
-    assert network.lost == [(1, "words that write engine 0 had no memory for", 14)]
+    assert network.lost == [(1, "words beyond the segments of write engine 0", 14)]
 
 
 def test_segments_are_one_packet() -> None:
@@ -307,7 +307,7 @@ def test_random_circuits_bring_what_was_sent(seed: int = 1) -> None:
     [
         ("receive_words = 2_560", "receive_words = 100", "it must be at least frame_words, 143"),
         ("frame_words = 143", "send_words = 500", "send_words is 500; it must be a power of two"),
-        ("gbit_s = 100 ", "gbit_s = 200 ", "a line takes more than a word of 64 bytes in a cycle"),
+        ("gbit_s = 100 ", "gbit_s = 200 ", "a line carries more than 64 bytes per cycle"),
     ],
 )
 def test_wrong_files_are_refused(
@@ -345,24 +345,27 @@ def test_wrong_options_are_refused(operation: str, options: dict[str, Any], said
 def test_calls_of_the_network_are_checked() -> None:
     network = two()
     for call, said in (
-        (lambda: network.set_circuit(VirtualPort(0, 2, 0), None), "there is no virtual port 2.0 of node 0"),
-        (lambda: network.set_circuit(VirtualPort(16, 0, 0), None), "node 16 is no FPGA"),
-        (lambda: network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(0, 0, 0)), "can't be joined with itself"),
-        (lambda: network.connect(0, 7, 0), "a crossbar has no input or output 7; node 0 has 7"),
-        (lambda: network.place(0, 2, 0), "there is no virtual port 2.0 of node 0"),
-        (lambda: network.place(0, 0, 2), "there is no virtual port 0.2 of node 0"),
+        (lambda: network.set_circuit(VirtualPort(0, 2, 0), None), "virtual port 2.0 of node 0 does not exist"),
+        (lambda: network.set_circuit(VirtualPort(16, 0, 0), None), "node 16 is not an FPGA"),
+        (lambda: network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(0, 0, 0)), "cannot have a circuit with itself"),
+        (lambda: network.connect(0, 7, 0), "a crossbar has no input or output 7; node 0 has 7 of each"),
+        (lambda: network.place(0, 2, 0), "virtual port 2.0 of node 0 does not exist"),
+        (lambda: network.place(0, 0, 2), "virtual port 0.2 of node 0 does not exist"),
         (lambda: network.kernel_place(0, 1), "node 0 has no kernel 1"),
         (
             lambda: network.connect(0, 3, 0),
-            "read engine 0 of node 0 is the input of .*; connect that with another one, or none, first",
+            "read engine 0 of node 0 is the input of .*; connect that output to another input, or to none, first",
         ),
         (lambda: network.read(0, 2, [(0, 64)]), "node 0 has no DMA engine 2"),
-        (lambda: network.read(0, 0, [(0, 0)]), "a segment of a transfer has no bytes"),
-        (lambda: network.read(0, 0, []), "a transfer without segments"),
-        (lambda: network.read(0, 0, [(32, 64)]), "segments of a transfer begin at multiples of 64 bytes"),
-        (lambda: network.read(0, 0, [(0, 65), (128, 64)]), "segments of a transfer begin at multiples of 64 bytes"),
+        (lambda: network.read(0, 0, [(0, 0)]), "a segment of a transfer must have at least one byte"),
+        (lambda: network.read(0, 0, []), "a transfer must have at least one segment"),
+        (lambda: network.read(0, 0, [(32, 64)]), "segments of a transfer must start at multiples of 64 bytes"),
+        (
+            lambda: network.read(0, 0, [(0, 65), (128, 64)]),
+            "segments of a transfer must start at multiples of 64 bytes",
+        ),
         (lambda: network.read(0, 0, [(4 << 33, 64)]), "the memory of node 0 has 34359738368 bytes"),
-        (lambda: network.read(0, 0, [((1 << 33) - 64, 128)]), "a segment of a transfer is in one bank"),
+        (lambda: network.read(0, 0, [((1 << 33) - 64, 128)]), "a segment of a transfer must be within one bank"),
     ):
         with pytest.raises(ValueError, match=said):
             call()
@@ -413,7 +416,7 @@ def test_a_partition_has_circuits_of_its_own() -> None:
     network.set_circuit(VirtualPort(3, 0, 0), VirtualPort(0, 0, 0))
     network.set_partition([5], "alice")
     with pytest.raises(
-        ValueError, match=r"virtual port 0.0 of node 5 is in alice, virtual port 0.1 of node 4 is in none"
+        ValueError, match=r"virtual port 0.0 of node 5 is in alice, virtual port 0.1 of node 4 is in no partition"
     ):
         network.set_circuit(VirtualPort(5, 0, 0), VirtualPort(4, 0, 1))
     for node in (0, 3):
@@ -454,10 +457,10 @@ def test_a_packet_that_has_lost_an_end_does_not_reach_into_the_next(frame: str, 
     assert counts["frames of no circuit at port 0"] == 1
     expected = BYTES[size - size % 64 : 2 * size - size % 64]
     if frame == "first":  # its rest is dropped, and the first write has the second packet
-        assert counts["words of packets without a begin at write engine 0"] == 2 * 143
+        assert counts["words of packets without a start at write engine 0"] == 2 * 143
         assert network.load(1, 0, size) == expected and network.written(1) == size
     else:
-        assert counts["ends of packets, whose rest came to write engine 0"] == 1
+        assert counts["packets without an end at write engine 0"] == 1
         assert network.written(1) == 2 * 9_152 and network.load(1, 0, 2 * 9_152) == BYTES[: 2 * 9_152]
         assert network.load(1, 1 << 20, size) == expected and network.written(2) == size
 
@@ -495,7 +498,7 @@ def test_an_engine_holds_so_many_segments() -> None:
     """A host keeps the transfers for which there is no room, and submits them in order."""
     network = Cluster.load(PRESET).network()
     network.connect(0, 0, 0)
-    with pytest.raises(ValueError, match=f"a transfer has {SEGMENTS + 1} segments; an engine holds {SEGMENTS}"):
+    with pytest.raises(ValueError, match=f"a transfer has {SEGMENTS + 1} segments; the maximum is {SEGMENTS}"):
         network.read(0, 0, [(0, 64)] * (SEGMENTS + 1))
     data = random.Random(1).randbytes(SEGMENTS * 64)
     network.store(0, 0, data)
@@ -516,7 +519,7 @@ def test_reads_complete_and_are_said_to_wait() -> None:
     assert [(one.who, one.on) for one in network.blocked] == [
         ("read engine 1 of node 0", "no output of the crossbar"),
     ]
-    with pytest.raises(ValueError, match="handle 5 is of no write"):
+    with pytest.raises(ValueError, match="handle 5 is not of a completed write"):
         network.written(5)
 
 
@@ -525,7 +528,7 @@ def test_frames_to_nobody_are_counted() -> None:
     network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(2, 1, 0))  # on the other switch
     network.read(0, 0, [(0, 64)])
     completed(network)
-    assert network.lost == [(16, "frames to nobody that came in at port 0", 1)]
+    assert network.lost == [(16, "frames without a route at port 0", 1)]
 
 
 def changed(folder: Path, *pairs: tuple[str, str]) -> str:

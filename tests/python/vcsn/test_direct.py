@@ -146,5 +146,5 @@ def test_what_takes_circuits_is_refused() -> None:
         thalweg.measure("gather", PRESET, by="tree")
     with pytest.raises(ValueError, match="virtual port 0.0 of node 0 is at a serial link, which has no circuits"):
         Cluster.load(PRESET).network().set_circuit(VirtualPort(0, 0, 0), None)
-    with pytest.raises(ValueError, match="^node 3 has serial links, .* it does not start again alone$"):
+    with pytest.raises(ValueError, match="^node 3 has serial links, .* it cannot be restarted alone$"):
         Cluster.load(PRESET).network().restart(3)

@@ -159,11 +159,11 @@ def test_kernels_that_wait_for_ever_are_named() -> None:
     ("node", "number", "step", "said"),
     [
         (0, 1, Send(b"x"), "node 0 has no kernel 1"),
-        (16, 0, Send(b"x"), "node 16 is no FPGA"),
-        (0, 0, Send(b""), "a kernel sends no bytes"),
-        (0, 0, Send(bytes(65), ends=False), "within a packet is whole words of 64 bytes"),
-        (0, 0, Receive(0), "a kernel takes no words"),
-        (0, 0, Exchange(Send(b"x"), Receive(0)), "a kernel takes no words"),
+        (16, 0, Send(b"x"), "node 16 is not an FPGA"),
+        (0, 0, Send(b""), "a kernel must send at least one byte"),
+        (0, 0, Send(bytes(65), ends=False), "must be whole words of 64 bytes"),
+        (0, 0, Receive(0), "a kernel must receive at least one word"),
+        (0, 0, Exchange(Send(b"x"), Receive(0)), "a kernel must receive at least one word"),
     ],
 )
 def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive | Exchange, said: str) -> None:
@@ -178,8 +178,8 @@ def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive | 
     ("step", "said"),
     [
         (None, "a kernel yields Send, Receive, Exchange or Pause; kernel 0 of node 0 yields None"),
-        (Pause(0), "kernel 0 of node 0 pauses for 0 cycles; it is one at least"),
-        (Pause(1 << 62), "kernel 0 of node 0 would go on after .* us; time ends at .* us"),
+        (Pause(0), "kernel 0 of node 0 pauses for 0 cycles; must be at least 1"),
+        (Pause(1 << 62), "kernel 0 of node 0 would continue after .* us; time ends at .* us"),
     ],
 )
 def test_what_is_no_step_is_refused(step: Any, said: str) -> None:
@@ -194,7 +194,7 @@ def test_what_is_no_step_is_refused(step: Any, said: str) -> None:
 
 def test_a_program_is_a_generator() -> None:
     wrong: Any = [Send(b"x")]
-    with pytest.raises(InputError, match=r"^the program of kernel 0 of node 0 is \[Send.*; it is a generator$"):
+    with pytest.raises(InputError, match=r"^the program of kernel 0 of node 0 is \[Send.*; must be a generator$"):
         run(joined(), kernels=[Kernel(0, wrong)])
 
 

@@ -93,12 +93,12 @@ def test_a_row_of_several_ends_is_closed_by_a_rewiring() -> None:
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ([VirtualPort(99, 0, 0)], "node 99 is no FPGA"),
-        ([], "one of each external port, at least one"),
-        ([VirtualPort(1, 0, 0), VirtualPort(1, 0, 1)], "one of each external port"),
+        ([VirtualPort(99, 0, 0)], "node 99 is not an FPGA"),
+        ([], "at least one member, and at most one per external port"),
+        ([VirtualPort(1, 0, 0), VirtualPort(1, 0, 1)], "at most one per external port"),
         ([VirtualPort(1, 0, 0), VirtualPort(2, 0, 1)], "the same virtual port"),
-        ([VirtualPort(1, 1, 0)], "no frames to several go from port 0 of node 0 to port 1 of node 1"),
-        ([VirtualPort(0, 0, 1)], "no frames to several go from port 0 of node 0 to port 0 of node 0"),
+        ([VirtualPort(1, 1, 0)], "no multicast frames go from port 0 of node 0 to port 1 of node 1"),
+        ([VirtualPort(0, 0, 1)], "no multicast frames go from port 0 of node 0 to port 0 of node 0"),
     ],
 )
 def test_what_cannot_be_is_refused(members: list[VirtualPort], said: str) -> None:
@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused(members: list[VirtualPort], said: str) -> Non
 def test_partitions_hold() -> None:
     network = Cluster.load("vcsn-d5005").network()
     network.partition("one", [0, 1])
-    with pytest.raises(InputError, match="a circuit joins virtual ports of one partition"):
+    with pytest.raises(InputError, match="a circuit connects virtual ports of one partition"):
         network.multicast(VirtualPort(0, 0, 0), [VirtualPort(1, 0, 0), VirtualPort(2, 0, 0)])
 
 

@@ -106,7 +106,7 @@ def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
         if possible:
             check_mapping(cluster, Topology.graph(edges))
         else:
-            with pytest.raises(InputError, match="graph: no external ports with a free virtual one are left"):
+            with pytest.raises(InputError, match="graph: no external ports with a free virtual port are left"):
                 Topology.graph(edges).circuits(cluster)
     assert min(seen[True], seen[False]) > 0 or virtual == 3
 
@@ -114,12 +114,12 @@ def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: Topology.of("cube", FPGAS), "'cube' is no shape of circuits; the shapes are line, ring, mesh, torus"),
-        (lambda: Topology.of("torus", FPGAS), "a torus has a size"),
+        (lambda: Topology.of("cube", FPGAS), "unknown shape 'cube'; must be one of line, ring, mesh, torus"),
+        (lambda: Topology.of("torus", FPGAS), "a torus needs a size"),
         (lambda: Topology.of("torus", FPGAS, [4, 5]), "a torus of 4x5 has 20 nodes; there are 16"),
-        (lambda: Topology.of("torus", FPGAS, [16, 1]), "every size of a torus is at least 2"),
-        (lambda: Topology.of("ring", FPGAS, [16]), "a ring has no size"),
-        (lambda: Topology.of("ring", [1]), "a ring of 1 FPGAs; it has at least two"),
+        (lambda: Topology.of("torus", FPGAS, [16, 1]), "every size of a torus must be at least 2"),
+        (lambda: Topology.of("ring", FPGAS, [16]), "a ring takes no size"),
+        (lambda: Topology.of("ring", [1]), "a ring of 1 FPGAs; must have at least two"),
         (lambda: Topology.of("tree", FPGAS, [0]), "the size of a tree is"),
         (lambda: Topology.of("torus", FPGAS, [4.0, 4]), "a torus has 4.0; nodes and size must be integers"),
         (lambda: Topology.graph([(0,)]), "graph: an edge is (0,); it must be a pair of FPGA numbers"),
@@ -130,16 +130,16 @@ def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
         (lambda: "ring", "a circuit must be a pair of VirtualPort; this one is 'r'"),
         (lambda: Topology.of("star", FPGAS), "star: node 0 has 15 circuits; it has 4 virtual ports"),
         (lambda: Topology.of("tree", FPGAS, [4]), "tree: node 1 has 5 circuits; it has 4 virtual ports"),
-        (lambda: Topology.graph([(0, 16)]), "graph: node 16 is no FPGA; those of vcsn-d5005 are 0 to 15"),
+        (lambda: Topology.graph([(0, 16)]), "graph: node 16 is not an FPGA; the FPGAs of vcsn-d5005 are 0 to 15"),
         (lambda: Topology.graph([(2, 2)]), "graph: a circuit joins node 2 with itself"),
         (
             lambda: {VirtualPort(0, 0, 0): VirtualPort(1, 1, 0)},
             "no Ethernet leads from virtual port 0.0 of node 0 to virtual port 1.0",
         ),
-        (lambda: {VirtualPort(0, 0, 0): VirtualPort(1, 0, 2)}, "there is no virtual port 0.2 of node 1"),
+        (lambda: {VirtualPort(0, 0, 0): VirtualPort(1, 0, 2)}, "virtual port 0.2 of node 1 does not exist"),
         (
             lambda: {VirtualPort(0, 0, 0): VirtualPort(0, 0, 0)},
-            "virtual port 0.0 of node 0 can't be joined with itself",
+            "virtual port 0.0 of node 0 cannot have a circuit with itself",
         ),
         (
             lambda: {VirtualPort(1, 0, 0): VirtualPort(0, 0, 0), VirtualPort(2, 0, 0): VirtualPort(0, 0, 0)},
@@ -196,7 +196,7 @@ def test_users_have_their_partition_alone() -> None:
     assert {at.node for at in left.circuits} == set(range(8)) and len(right.circuits) == 32
     left.rewire({})
     assert left.circuits == {} and len(right.circuits) == 32
-    with pytest.raises(InputError, match="virtual port 0.0 of node 8 is of no node that is re-wired"):
+    with pytest.raises(InputError, match="virtual port 0.0 of node 8 is not on a node that is re-wired"):
         left.rewire({VirtualPort(8, 0, 0): VirtualPort(9, 0, 0)})
     with pytest.raises(
         InputError, match="one partition: virtual port 0.0 of node 0 is in left, virtual port 0.0 of node 8"
@@ -217,9 +217,9 @@ def test_users_have_their_partition_alone() -> None:
     ):
         with pytest.raises(InputError, match="is not in partition left"):
             call()
-    with pytest.raises(InputError, match="partition x: node 16 is no FPGA of vcsn-d5005"):
+    with pytest.raises(InputError, match="partition x: node 16 is not an FPGA of vcsn-d5005"):
         network.partition("x", [16])
-    with pytest.raises(InputError, match="a partition has a name, without control characters"):
+    with pytest.raises(InputError, match="a partition's name must not be empty or contain control characters"):
         network.partition("x\ny", [0])
 
 
@@ -228,7 +228,7 @@ def test_a_multicast_stays_in_its_partition() -> None:
     network.partition("left", range(8))
     network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})
     before = network.circuits()
-    with pytest.raises(InputError, match=r"0.1 of node 0 is in left, virtual port 0.1 of node 8 is in none"):
+    with pytest.raises(InputError, match=r"0.1 of node 0 is in left, virtual port 0.1 of node 8 is in no partition"):
         network.multicast(VirtualPort(0, 0, 1), [VirtualPort(1, 0, 1), VirtualPort(8, 0, 1)])
     assert network.circuits() == before
 
@@ -404,7 +404,7 @@ def test_rewiring_is_measured(tmp_path: Path) -> None:
         ({"nodes": 17}, "nodes is 17; vcsn-d5005 has 16 FPGAs"),
         ({"to": "torus:4y4"}, "'torus:4y4' is not a topology; give names such as"),
         ({"to": "star"}, "star: node 0 has 15 circuits"),
-        ({"to": ","}, "'' is no shape of circuits"),
+        ({"to": ","}, "unknown shape ''"),
         ({"by": "hand"}, "unknown way 'hand'; known are registers, servers"),
     ],
 )
@@ -416,9 +416,7 @@ def test_wrong_options_of_rewire_are_refused(options: dict[str, Any], said: str)
 def test_ends_that_no_frame_joins_are_refused() -> None:
     """A switch sends nothing back to the line on which it arrived."""
     network = Cluster.load(PRESET).network()
-    one_line = (
-        "virtual port 0.0 of node 3 and virtual port 0.1 of node 3 are at one line, back to which no switch sends"
-    )
+    one_line = "virtual port 0.0 of node 3 and virtual port 0.1 of node 3 are on the same line, and a switch does not send back to it"
     with pytest.raises(InputError, match=one_line):
         network.rewire({VirtualPort(3, 0, 0): VirtualPort(3, 0, 1)})
     with pytest.raises(InputError, match="no Ethernet leads from virtual port 0.0 of node 3 to virtual port 1.0 of"):

@@ -56,21 +56,21 @@ def test_what_cannot_be_is_refused(cluster: str, options: dict[str, Any], said: 
 def test_programs_are_checked() -> None:
     network: Any = Cluster.load(CLUSTER).network()
     for program, said in (
-        ([], "a sequencer's program without commands"),
-        ([SendWord()] * 1024, "a sequencer's program has 1025 instructions; it has 1024 at most"),
-        ([Row(2, 0, None)], "there is no virtual port 2.0 of node 0"),
-        ([Row(0, 0, VirtualPort(0, 0, 0))], "can't be joined with itself"),
+        ([], "a sequencer's program must have at least one command"),
+        ([SendWord()] * 1024, "a sequencer's program has 1025 instructions; the maximum is 1024"),
+        ([Row(2, 0, None)], "virtual port 2.0 of node 0 does not exist"),
+        ([Row(0, 0, VirtualPort(0, 0, 0))], "cannot have a circuit with itself"),
         ([Connect(20, None)], "a crossbar has no input or output 20"),
         ([Read(5, [(0, 64)])], "node 0 has no DMA engine 5"),
-        ([Write(0, [(1, 64)])], "begin at multiples of 64 bytes"),
-        ([Write(0, [(0, 64)] * 33)], "a transfer has 33 segments; an engine holds 32"),
+        ([Write(0, [(1, 64)])], "must start at multiples of 64 bytes"),
+        ([Write(0, [(0, 64)] * 33)], "a transfer has 33 segments; the maximum is 32"),
     ):
         with pytest.raises(ValueError, match=said):
             network.sequence(1, 0, 0, program)
     with pytest.raises(ValueError, match="node 0 has no sequencer 2; it has 2"):
         network.sequence(1, 0, 2, [SendWord()])
     network.sequence(1, 0, 0, [AwaitWord()])
-    with pytest.raises(ValueError, match="sequencer 0 of node 0 runs a program"):
+    with pytest.raises(ValueError, match="sequencer 0 of node 0 is running a program"):
         network.sequence(2, 0, 0, [SendWord()])
 
 
@@ -78,13 +78,13 @@ def test_programs_stay_in_their_partition() -> None:
     """Rows are checked when a program is submitted, and when a partition changes in which it still runs."""
     network: Any = Cluster.load(CLUSTER).network()
     mine = network.partition("mine", range(8))
-    with pytest.raises(ValueError, match="node 0 is in mine, virtual port 0.0 of node 8 is in none"):
+    with pytest.raises(ValueError, match="node 0 is in mine, virtual port 0.0 of node 8 is in no partition"):
         mine.sequence(1, 0, 0, [Row(0, 0, VirtualPort(8, 0, 0))])
     with pytest.raises(InputError, match="node 8 is not in partition mine"):
         mine.sequence(1, 8, 0, [Row(0, 0, VirtualPort(9, 0, 0))])
     mine.sequence(1, 0, 0, [AwaitWord(), Row(0, 1, VirtualPort(7, 0, 0))])
     with pytest.raises(
-        InputError, match="0.1 of node 0 gets a circuit by a sequencer's program with virtual port 0.0 of"
+        InputError, match="0.1 of node 0 will get a circuit from a sequencer's program with virtual port 0.0 of"
     ):
         network.partition("yours", [7])
     network.restart(0)  # forgets its program
@@ -94,7 +94,7 @@ def test_programs_stay_in_their_partition() -> None:
 def test_one_that_waits_for_ever_is_named() -> None:
     network: Network = Cluster.load(CLUSTER).network()
     network.sequence(1, 3, 1, [Connect(network.sequencer_place(3, 1), network.place(3, 0, 0)), AwaitWord()])
-    assert [one.what for one in network.blocked] == ["at its begin"]
+    assert [one.what for one in network.blocked] == ["at its start"]
     assert network.advance(NEVER) == []
     (blocked,) = network.blocked
     assert (blocked.who, blocked.what) == ("sequencer 1 of node 3", "at command 2, for a word")
@@ -107,15 +107,15 @@ def test_one_that_cannot_go_on_is_named_and_others_go_on() -> None:
     assert [one.handle for one in network.advance(NEVER)] == [2]
     assert network.advance(NEVER) == []
     (blocked,) = network.blocked
-    assert blocked.why == "another output has input 3 of node 0's crossbar, which output 1 was to be set to"
-    assert [what for _, what, _ in network.lost] == ["settings of a crossbar whose input another output had by then"]
+    assert blocked.why == "another output uses input 3 of node 0's crossbar, which output 1 was to be set to"
+    assert [what for _, what, _ in network.lost] == ["settings of a crossbar whose input was in use by another output"]
 
 
 def test_engines_of_a_program_take_no_other_transfers() -> None:
     """A sequencer waits for the end of its engine's transfer, with which another transfer's end would be confused."""
     network: Network = Cluster.load(CLUSTER).network()
     network.read(0, 1, [(0, 64)])
-    with pytest.raises(ValueError, match="read engine 1 of node 0 has transfers of a host"):
+    with pytest.raises(ValueError, match="read engine 1 of node 0 has outstanding transfers of a host"):
         network.sequence(1, 0, 0, [Read(1, [(0, 64)])])
     network.sequence(1, 0, 0, [AwaitWord(), Read(0, [(0, 64)])])
     with pytest.raises(ValueError, match="read engine 0 of node 0 is used by the program of sequencer 0 until it ends"):

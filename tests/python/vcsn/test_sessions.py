@@ -212,16 +212,16 @@ def test_what_one_end_sends_after_it_began_again_arrives_or_both_know(
                 network.set_circuit(each, None)
             completed(network)
             assert any(
-                "of a session that ended" in what or "for a session that ended" in what for _, what, _ in network.lost
+                "of a session that ended" in what or "when the session ended" in what for _, what, _ in network.lost
             )
         assert network.session(ONE).under_way == 0 or "open" not in states, seed
 
 
 def test_a_session_has_a_new_number_and_no_credits() -> None:
     network = two(cluster_of())
-    with pytest.raises(ValueError, match="has session 7; another one has another number"):
+    with pytest.raises(ValueError, match="already has session 7; use a new number"):
         network.set_session(ONE, 7)
-    with pytest.raises(ValueError, match="has a session, or its peer, which needs no credits"):
+    with pytest.raises(ValueError, match="or its peer has a session, which needs no credits"):
         network.set_credits(OTHER)
     network.multicast(VirtualPort(2, 0, 0), [VirtualPort(3, 0, 0)])
     with pytest.raises(ValueError, match=r"virtual port 0.0 of node 3 has no circuit of two ends"):
@@ -304,7 +304,7 @@ def test_nodes_that_restart_lose_nothing_silently(seed: int) -> None:
         elif to.node == restarted and network.session(at).sent + network.session(at).under_way:
             assert network.session(at).state in ("silent", "refused", "open")
     lost = " ".join(what for _, what, _ in network.lost)
-    assert "operations that a restart ended" in lost and "words that a restart dropped" in lost
+    assert "operations ended by a restart" in lost and "words dropped by a restart" in lost
     came: list[bytes] = []
     for handle in done:
         data, _, to = packets[handle]

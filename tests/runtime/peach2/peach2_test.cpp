@@ -182,7 +182,8 @@ TEST(Peach2, SaysWhoWaits) {
     hubs.run();
     FAIL();
   } catch (const Stuck& stuck) {
-    EXPECT_NE(std::string(stuck.what()).find("a read where writes alone go"), std::string::npos) << stuck.what();
+    EXPECT_NE(std::string(stuck.what()).find("a read where only writes are allowed"), std::string::npos)
+        << stuck.what();
   }
 }
 

@@ -286,8 +286,8 @@ TEST_F(ProgramTest, NamesWrongUse) {
       {"kernel.cl:10: rank 0, kernel zero: SMI_Open_send_channel: the rank has no port 4 for push; it has 3 push, 3 "
        "pop",
        [] { Handle channel(SMI__SEND, 2, kInt, 1, 4, world(), 10); }, nothing},
-      {"kernel.cl:12: rank 0, kernel zero: this opens a channel on port 3 (push), and of the one before (kernel.cl:10) "
-       "only 1 of 2",
+      {"kernel.cl:12: rank 0, kernel zero: this opens a channel on port 3 (push), but of the previous one "
+       "(kernel.cl:10) only 1 of 2",
        [] {
          Handle first(SMI__SEND, 2, kInt, 1, 3, world(), 10);
          first.push<int>(1, kInt, 11);
@@ -315,8 +315,8 @@ TEST_F(ProgramTest, NamesWrongUse) {
          Handle channel(SMI__RECEIVE, 3, kInt, 0, 3, world(), 20);
          static_cast<void>(channel.pop<int>(kInt, 21));
        }},
-      {"there is no datatype 9", [] { Handle channel(SMI__SEND, 2, 9, 1, 3, world(), 10); }, nothing},
-      {"there is no rank to push to",
+      {"unknown datatype 9", [] { Handle channel(SMI__SEND, 2, 9, 1, 3, world(), 10); }, nothing},
+      {"the rank to push to does not exist",
        [] {
          Handle channel(SMI__SEND, 2, kInt, 2, 3, world(), 10);
          channel.push<int>(1, kInt, 11);
@@ -394,9 +394,9 @@ TEST_F(ProgramTest, ReportsTheCircleOfADeadlock) {
     });
   const auto said = failure<Stuck>();
   const auto round = said.substr(said.find("wait-for cycle:"));
-  EXPECT_TRUE(has(
-      round,
-      "kernel app of rank 0 waits since cycle 0 to pop from rank 2, port 3, element 1 of 1, for kernel app of rank 2"))
+  EXPECT_TRUE(has(round,
+                  "kernel app of rank 0 has waited since cycle 0 to pop from rank 2, port 3, element 1 of 1, for "
+                  "kernel app of rank 2"))
       << said;
   EXPECT_TRUE(has(round, "for kernel app of rank 0")) << said;
   EXPECT_TRUE(has(round, "for kernel app of rank 1")) << said;

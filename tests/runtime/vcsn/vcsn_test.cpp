@@ -72,7 +72,7 @@ TEST(Vcsn, RefusesWrongCircuitsAndChangesNothing) {
   for (const auto& [topology, said] : std::vector<std::pair<Topology, std::string>>{
            {Topology::of("star", 16), "star: node 0 has 15 circuits; it has 4 virtual ports"},
            {{"graph", {{2, 2}}}, "graph: a circuit joins node 2 with itself"},
-           {{"graph", {{2, -1}}}, "graph: node -1 is no FPGA; those of vcsn-d5005 are 0 to 15"}})
+           {{"graph", {{2, -1}}}, "graph: node -1 is not an FPGA; the FPGAs of vcsn-d5005 are 0 to 15"}})
     EXPECT_EQ(refused([&] { made.vcsn.rewire(topology); }), said);
   EXPECT_EQ(made.vcsn.circuits(), before);
 }
@@ -127,10 +127,9 @@ TEST(Vcsn, KeepsPartitionsApart) {
   left.rewire(Topology{"line", {{0, 1}, {1, 2}}});
   right.rewire(Topology{"line", {{3, 4}}});
   EXPECT_EQ(left.circuits().size(), 4U);
-  EXPECT_EQ(
-      refused([&] { left.rewire({{{0, 0, 0}, {3, 0, 0}}}); }),
-      "a circuit joins virtual ports of one partition: virtual port 0.0 of node 0 is in left, virtual port 0.0 of "
-      "node 3 is in right");
+  EXPECT_EQ(refused([&] { left.rewire({{{0, 0, 0}, {3, 0, 0}}}); }),
+            "a circuit connects virtual ports of one partition: virtual port 0.0 of node 0 is in left, virtual port "
+            "0.0 of node 3 is in right");
   EXPECT_EQ(refused([&] { static_cast<void>(left.network(3)); }), "node 3 is not in partition left");
   EXPECT_NE(refused([&] { made.vcsn.partition("right", {2}); }), "");  // its circuit would leave
   left.rewire(std::vector<Ends>{});

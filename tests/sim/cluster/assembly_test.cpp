@@ -103,13 +103,13 @@ TEST(Assembly, JoinsNodesOfTwoClocksByLinks) {
 TEST(Assembly, SaysWhatIsWrongInOneLine) {
   auto wrong = ring(3);
   wrong.nodes[1].kind = "hub";
-  EXPECT_EQ(refused(wrong), "node 1: hub is no kind that there is");
+  EXPECT_EQ(refused(wrong), "node 1: unknown kind hub");
   wrong = ring(3);
   wrong.clocks[1].clock.period = 0;
-  EXPECT_EQ(refused(wrong), "clock slow: a period has a tick at least");
+  EXPECT_EQ(refused(wrong), "clock slow: the period must be at least one tick");
   wrong = ring(3);
   wrong.links[2].kind = "rope";
-  EXPECT_EQ(refused(wrong), "link 2: rope is no kind that there is");
+  EXPECT_EQ(refused(wrong), "link 2: unknown kind rope");
   wrong = ring(3);
   wrong.links[0].port_a = 2;
   EXPECT_EQ(refused(wrong), "node 0 has ports 0 and 1");
@@ -117,7 +117,7 @@ TEST(Assembly, SaysWhatIsWrongInOneLine) {
   wrong.nodes[0].values = Values("node 0", {{"clock", std::string("fast")}});
   EXPECT_EQ(refused(wrong), "node 0: words is missing");
   wrong.nodes[0].values = Values("node 0", {{"clock", std::string("fast")}, {"words", std::int64_t{-1}}});
-  EXPECT_EQ(refused(wrong), "node 0: words is -1, which does not fit");
+  EXPECT_EQ(refused(wrong), "node 0: words is -1, which is out of range");
   wrong.nodes[0].values = Values("node 0", {{"clock", std::string("fast")}, {"words", std::string("3")}});
   EXPECT_EQ(refused(wrong), "node 0: words is not a whole number");
 }

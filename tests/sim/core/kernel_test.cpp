@@ -185,11 +185,11 @@ TEST_P(Both, WaitsSayWhoForWhomOnWhatSinceWhenAndWhere) {
   } catch (const Stuck& deadlock) {
     const std::string here = __FILE__;
     EXPECT_EQ(std::string(deadlock.what()),
-              "deadlock: no kernel can proceed\n  one waits since tick 8 to pop from back, for two (" + here + ":" +
-                  std::to_string(line + 5) + ")\n  two waits since tick 2 to pop from there, for one (" + here + ":" +
-                  std::to_string(line + 9) +
-                  ")\n  three waits since tick 2 to push into spare; nobody has used its other end (a.cl:40)"
-                  "\n  wait-for cycle: one waits for two waits for one");
+              "deadlock: no kernel can proceed\n  one has waited since tick 8 to pop from back, for two (" + here +
+                  ":" + std::to_string(line + 5) + ")\n  two has waited since tick 2 to pop from there, for one (" +
+                  here + ":" + std::to_string(line + 9) +
+                  ")\n  three has waited since tick 2 to push into spare; no kernel has used its other end (a.cl:40)\n "
+                  " wait-for cycle: one waits for two waits for one");
   }
 }
 
@@ -272,7 +272,7 @@ TEST(Kernel, MisuseIsSaid) {
     s.kernels.run();
     FAIL() << "two kernels push into one stream";
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "stream a: one and two use an end of it that one alone can use");
+    EXPECT_STREQ(error.what(), "stream a: one and two use the same end, which only one of them may use");
   }
   EXPECT_THROW(Stream<int>("b", 0), std::invalid_argument);
   EXPECT_THROW(Stream<int>("b", 1, 0), std::invalid_argument);

@@ -205,7 +205,7 @@ TEST(Switch, AnAddressBehindTheSamePortIsFiltered) {
   world.run();
   EXPECT_TRUE(world.received.empty());
   ASSERT_EQ(world.lost().size(), 1u);
-  EXPECT_EQ(world.lost()[0].what, "frames to nobody that came in at port 0");
+  EXPECT_EQ(world.lost()[0].what, "frames without a route at port 0");
   EXPECT_EQ(world.lost()[0].count, 1u);
   EXPECT_EQ(world.middle().counts(0).filtered, 1u);
 }
@@ -224,7 +224,7 @@ TEST(Switch, OverloadIsLostAndCounted) {
     EXPECT_NEAR(static_cast<double>(world.received.size()), frames + 40, 2);  // and those queued at the end
     EXPECT_EQ(world.middle().counts(4).most_bytes, 60'000u);
     ASSERT_EQ(world.lost().size(), 1u);
-    EXPECT_EQ(world.lost()[0].what, "frames for which there was no room at port 4");
+    EXPECT_EQ(world.lost()[0].what, "frames without buffer space at port 4");
     EXPECT_EQ(world.lost()[0].count, full);
     // The output is never idle in between.
     EXPECT_EQ(world.received.back().now - world.received.front().now,

@@ -408,7 +408,7 @@ std::string difference(const Outcome& got, const Outcome& expected) {
         return name + ", " + std::to_string(i) + ": " + text(got.logs[k]) + ", in the model " + text(expected.logs[k]);
     }
     if (got.waits[k] != expected.waits[k])
-      return name + " waits since " + std::to_string(got.waits[k]) + ", in the model " +
+      return name + " has waited since " + std::to_string(got.waits[k]) + ", in the model " +
              std::to_string(expected.waits[k]);
   }
   return "";

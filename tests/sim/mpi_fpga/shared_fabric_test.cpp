@@ -228,7 +228,8 @@ TEST(SharedFabric, SaysWhatCannotBeShared) {
   EXPECT_EQ(complaint(config, nobody), "job 1 has no node");
   nobody.job_of_node.back() = 2;
   nobody.job_of_node.front() = 1;
-  EXPECT_EQ(complaint(config, nobody), "a node belongs to a job that there is not");
+  EXPECT_EQ(complaint(config, nobody),
+            "node " + std::to_string(config.nodes - 1) + ": job 2 does not exist; there are 2");
 
   SharedFabric fabric(config, slots({1, 1}, 8));
   const std::vector<NodeId> mixed = {0, 1};

@@ -64,9 +64,9 @@ def type_of(what: str, dtype: DTypeLike) -> np.dtype[Any]:
     try:
         found = np.dtype(dtype)
     except Exception:  # a user's class may raise anything
-        raise InputError(f"{what} is {shown(dtype)}; it is a type of numbers, such as 'float32'") from None
+        raise InputError(f"{what} is {shown(dtype)}; must be a numeric type, such as 'float32'") from None
     if found.kind not in _KINDS:
-        raise InputError(f"{what} is {shown(dtype)}; it is a type of numbers, such as 'float32'")
+        raise InputError(f"{what} is {shown(dtype)}; must be a numeric type, such as 'float32'")
     return found
 
 

@@ -224,7 +224,7 @@ def _check_node(hubs: object, number: int) -> None:
     if not isinstance(hubs, Hubs):
         raise InputError(f"hubs is {shown(hubs)}; give an object of class Hubs")
     if whole("node", number) >= hubs._sim.nodes:
-        raise InputError(f"node {number}; the last one is {hubs._sim.nodes - 1}")
+        raise InputError(f"node {number} does not exist; the last one is {hubs._sim.nodes - 1}")
 
 
 def _named(memory: object) -> str:
@@ -459,7 +459,7 @@ class Node:
         return self._op("timeout", real("us", us))
 
     def restart_host(self) -> Operation:
-        """Resets the host's root complex alone. Unanswered reads stay unanswered; `reset` gives them up."""
+        """Resets the host's root complex alone. Unanswered reads stay unanswered; `reset` cancels them."""
         return self._op("restart_host")
 
     def let_write(self, nodes: Sequence[int]) -> Operation:
