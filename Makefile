@@ -16,7 +16,7 @@ setup:  ## .venv with the command thalweg
 run: setup  ## set up, then LAMMPS, unchanged, on a simulated torus of eight FPGAs
 	@$(BIN)/python examples/lammps/run.py
 
-check:  ## formatting, lint, types, generated files, quick tests; under a minute
+check:  ## formatting, lint, types, generated files, quick tests; minutes
 	@tools/setup test
 	@$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 	@$(BIN)/ruff format --check --quiet $(PYTHON)
