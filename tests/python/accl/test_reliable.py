@@ -22,9 +22,10 @@ LINE_GB = 12.5 * 8192 / (8192 + 64 + 8 + 20 + 14 + 4 + 8 + 12)
 
 def cluster(folder: Path, transport: str, faults: str = FAULTS, board: str = "") -> str:
     file = folder / f"{transport}.toml"
+    reorder = "" if transport.startswith("tcp") else "reorder_packets = 2\n"
     file.write_text(
         f'description = "faults"\nbase = "{resource(f"clusters/accl-u280-{transport}.toml")}"\n'
-        f"[link.cable]\n{faults}[node.board]\nreorder_packets = 2\n{board}"
+        f"[link.cable]\n{faults}[node.board]\n{reorder}{board}"
     )
     return str(file)
 
