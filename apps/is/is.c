@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Bucket sort of integers distributed over all ranks.
+/* Sorts integers that are distributed over all ranks, by buckets.
  *
  *   is [-n KEYS] [-b BITS] [-k BITS] [-i REPETITIONS]
  *
@@ -46,7 +46,7 @@ static void by_bucket(const struct keys* keys, int shift, size_t buckets, const 
   free(next);
 }
 
-/* Counting sort of keys in [low, high). */
+/* Sorts keys in [low, high) by counting. */
 static void count_sort(struct keys* keys, uint32_t low, uint32_t high) {
   size_t* counts = zeros(high - low, sizeof *counts);
   for (size_t i = 0; i < keys->count; ++i) counts[keys->all[i] - low] += 1;

@@ -141,8 +141,8 @@ def in_turn(
 def differences(
     expected: list[dict[str, str]], seen: list[dict[str, str]], calls: Mapping[str, int], intercepted: Mapping[str, int]
 ) -> list[str]:
-    """Returns a line for each test of a rank that passes with plain MPI but not on the fabric, or is skipped by only
-    one, and for each function with different numbers of calls, except those that depend on timing."""
+    """Returns a line for each difference between plain MPI and the fabric: a test of a rank that fails only on the
+    fabric or is skipped by only one, and a function with another number of calls, unless timing determines it."""
     lines = []
     for rank, (plain, fabric) in enumerate(zip(expected, seen, strict=True)):
         for test in sorted(plain.keys() | fabric.keys()):

@@ -72,7 +72,7 @@ class Clocked {
     resting_ = false;
   }
 
-  /// `symbols` is the complete state of a model; of the `memories` in it, those that may be block RAM are not compared.
+  /// `symbols`: the complete state of a model, compared except for those `memories` in it that may be block RAM.
   template <class Symbols>
   void watch(Symbols& symbols, std::vector<Words> memories) {
     auto* model = reinterpret_cast<std::byte*>(&symbols);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins and ends the operations of a collective unit: those that the host starts and, at a vertex without a rank,
-// those that arrive. An operation occupies its entry of its row until its last process has ended.
+// Starts and ends the operations of a collective unit. The host starts an operation; at a vertex without a rank, an
+// arriving flit does. An operation occupies its entry of its row until its last process has ended.
 //
 // Order: the host's operation before an arriving one. Latency: none. Throughput: an operation per cycle. Storage: the
 // constants of each operation and the number of its ended processes; per row the number of ranks, and the state of
