@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
 
 from thalweg.cluster import of_system
-from thalweg.cluster.kinds import MOST_TICKS, Assembled, ClockTable
+from thalweg.cluster.kinds import MOST_TICKS, AnyAssembled, Assembled, ClockTable
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 CLOCK = "clock of the switches"  #: added to the clocks of the other cluster
-
-AnyAssembled = TypeVar("AnyAssembled", bound=Assembled)
 
 
 def load(name: Switches | str | Path, cluster: Assembled, ranks: int) -> Switches:

@@ -78,10 +78,9 @@ void check_sharing(const FabricConfig& config, const Sharing& sharing) {
                                                  " that a virtual channel buffers, and needs more than " +
                                                  std::to_string(held));
   }
-  const auto unknown = std::find_if(sharing.job_of_node.begin(), hosts, [&](std::uint32_t job) { return job >= jobs; });
-  require(unknown == hosts, "node " + std::to_string(unknown - sharing.job_of_node.begin()) + ": job " +
-                                (unknown == hosts ? "" : std::to_string(*unknown)) + " does not exist; there are " +
-                                std::to_string(jobs));
+  for (auto node = sharing.job_of_node.begin(); node != hosts; ++node)
+    require(*node < jobs, "node " + std::to_string(node - sharing.job_of_node.begin()) + ": job " +
+                              std::to_string(*node) + " does not exist; there are " + std::to_string(jobs));
 }
 
 }  // namespace thalweg::mpi_fpga
