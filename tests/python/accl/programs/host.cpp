@@ -435,6 +435,8 @@ int main(int count, char** words) {
       accl.barrier();
     } else if (what == "absent") {
       accl.barrier();
+    } else if (what == "fails") {
+      usleep(60'000'000);  // until it is ended
     } else if (what == "leaves") {
       Vector<float> one(accl, 4, dataType::float32);
       accl.recv(*one, 4, (rank + 1) % ranks, 3, 0, false, dataType::none, true);
