@@ -5,7 +5,7 @@
 #include <iterator>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "thalweg_spec.hpp"
 
 namespace blocks {

@@ -3,7 +3,7 @@
 // the handshake demands.
 #pragma once
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 
 namespace blocks {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 
 namespace blocks {

@@ -2,7 +2,7 @@
 // The C++ configuration of a router with the generated RTL parameters, and entries of its routing table.
 #pragma once
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "switch/router_config.hpp"
 
 namespace blocks {

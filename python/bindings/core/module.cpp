@@ -19,6 +19,9 @@ void bind_traffic(nb::module_& module);
 NB_MODULE(_core, module) {
   module.doc() = "Common parts of all systems: the plain network, its traffic, completions and reports of engines.";
   module.attr("NEVER") = kNever;
+#ifdef NDEBUG
+  nb::set_leak_warnings(false);  // a program that is interrupted leaves objects behind
+#endif
 
   nb::class_<Completion>(module, "Completion",
                          "A completed operation, and the tick at which the host sees the completion.")

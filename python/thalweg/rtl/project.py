@@ -307,7 +307,7 @@ class Project:
         ports = folder / "ports/top.hpp"
         write_if_changed(ports, header(module, parameters.clocks))
         model = folder / kind
-        # registers without reset, and undefined values, start at random: see Bisim::run
+        # registers without reset, and undefined values, start at random: see Harness::run
         options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
         verilate = [
             *options.split(),
@@ -437,14 +437,15 @@ class Project:
         return target
 
     def _build_runtime(self) -> None:
-        """Compiles the Verilator runtime, the harness's hooks into it and the prelude, once for all tests."""
+        """Compiles the Verilator runtime, the harness with its hooks into it, and the prelude, once for all tests."""
         with alone(self.runtime):
             self._write_and_build_runtime()
 
     def _write_and_build_runtime(self) -> None:
         include = verilator()[1] / "include"
-        hooks = self.root / "tests/bisim/runtime"
-        flags = f"-w -include {hooks}.hpp -DVL_PRINTF=bisim_printf -DVL_USER_STOP -DVL_USER_FATAL"
+        harness = [self.root / f"tests/bisim/{name}.cpp" for name in ("runtime", "harness", "main")]
+        hooks = harness[0].with_suffix(".hpp")
+        flags = f"-w -include {hooks} -DVL_PRINTF=bisim_printf -DVL_USER_STOP -DVL_USER_FATAL"
         replaced = "-DVL_SCOPED_RAND_RESET_I=bisim_rand_reset_i -DVL_SCOPED_RAND_RESET_W=bisim_rand_reset_w"
         file = self.runtime / "build.ninja"
         with file.open("w") as out:
@@ -455,8 +456,9 @@ class Project:
             ]
             for source in sources:
                 write_edge(out, "compile", self.runtime / f"{source.stem}.o", source, FLAGS=f"{flags} {replaced}")
-            write_edge(out, "compile", self.runtime / "runtime.o", hooks.with_suffix(".cpp"), FLAGS=flags)
-            objects = [self.runtime / f"{source.stem}.o" for source in [*sources, hooks]]
+            for source in harness:
+                write_edge(out, "compile", self.runtime / f"{source.stem}.o", source, FLAGS=flags)
+            objects = [self.runtime / f"{source.stem}.o" for source in [*sources, *harness]]
             write_edge(out, "archive", self.runtime / "libruntime.a", *objects)
             prelude = self.runtime / "prelude.hpp"
             write_if_changed(prelude, PRELUDE)

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "ethernet/frame.hpp"
 

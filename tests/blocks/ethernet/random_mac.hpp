@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/ethernet/frames.hpp"
 #include "blocks/ethernet/words.hpp"
 #include "blocks/random_port.hpp"

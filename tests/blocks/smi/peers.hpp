@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/smi/operations.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/endpoint.hpp"

@@ -97,8 +97,8 @@ def test_from_outside(
     assert found == MOVES_TESTS
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pairs", [{"Pairs": SUM}, pytest.param({}, marks=pytest.mark.long)], ids=["sum", "all"])
+@pytest.mark.long
+@pytest.mark.parametrize("pairs", [{"Pairs": SUM}, {}], ids=["sum", "all"])
 def test_calls_from_outside(
     pairs: dict[str, str], tmp_path: Path, seed: int, simulate: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def test_crossings(exported: Path, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "exported",
     [pytest.param(VCSN, id="vcsn"), pytest.param(DCN, id="dcn", marks=pytest.mark.long)],

@@ -323,7 +323,7 @@ def test_wrong_calls_are_refused(wrong: Any, text: str) -> None:
         run(wrong, 2)
 
 
-@pytest.mark.parametrize("hardware", [(), pytest.param((0, 1), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("hardware", [(), pytest.param((0, 1), marks=pytest.mark.long)])
 def test_a_board_without_plug_ins_moves_and_says_what_it_lacks(hardware: tuple[int, ...]) -> None:
     cluster = Cluster.load("accl-u280-udp").replace(node={"board": {"arithmetic": False, "compression": False}})
 

@@ -49,7 +49,7 @@ def exchange(rank: Rank, turn: int) -> None:
 @pytest.mark.usefixtures("few_plug_ins")
 @pytest.mark.parametrize(
     ("cluster", "hardware"),
-    [*((cluster, ()) for cluster in CLUSTERS), pytest.param("accl-u280-udp", (0, 2), marks=pytest.mark.slow)],
+    [*((cluster, ()) for cluster in CLUSTERS), pytest.param("accl-u280-udp", (0, 2), marks=pytest.mark.long)],
 )
 def test_a_reset_ends_calls_and_all_works_after_it(cluster: str, hardware: tuple[int, ...]) -> None:
     def program(rank: Rank) -> float:

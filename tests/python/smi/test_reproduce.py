@@ -134,9 +134,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.long
 class TestCommand:
-    pytestmark = simulates
-
     def test_two_fpgas_have_twice_the_memory(self, rows: list[dict[str, Any]]) -> None:
         matrices = [row for row in rows if row["id"] == "smi.gesummv"]
         assert len(matrices) == 2 and all(row["published"] == 2.0 for row in matrices)

@@ -117,7 +117,7 @@ class Kernels:
     def __post_init__(self) -> None:
         source = Path(self.source)
         if not source.is_file():
-            raise InputError(f"{source} does not exist")
+            raise InputError(f"{source} {'is not a file of source code' if source.exists() else 'does not exist'}")
         if missing := next((each for each in self.includes if not Path(each).is_dir()), None):
             raise InputError(f"{missing} is not a folder of headers")
         if wrong := next((each for each in self.defines if not _MACRO.fullmatch(each)), None):

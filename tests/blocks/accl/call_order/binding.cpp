@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "accl/call_order.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 
 namespace {
 

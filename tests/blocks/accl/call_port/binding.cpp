@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "accl/call_port.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 
 namespace {
 

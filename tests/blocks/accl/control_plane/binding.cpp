@@ -9,7 +9,7 @@
 
 #include "accl/control_plane.hpp"
 #include "accl/node_circuit.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 
 namespace {
 

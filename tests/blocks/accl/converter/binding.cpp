@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "accl/converter.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/accl/floats.hpp"
 
 namespace {

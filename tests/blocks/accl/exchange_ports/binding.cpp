@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "accl/exchange_ports.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "accl/matcher.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/accl/matcher/oracle.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "accl/node_circuit.hpp"
 #include "accl/program_moves.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "accl/sequencer.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 
 namespace {
 

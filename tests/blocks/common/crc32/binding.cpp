@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <span>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "common/crc32.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/ethernet/frames.hpp"
 #include "blocks/ethernet/words.hpp"
 #include "ethernet/answers.hpp"

@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/ethernet/words.hpp"
 #include "ethernet/frame_arbiter.hpp"
 

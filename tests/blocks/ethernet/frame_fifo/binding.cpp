@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "ethernet/frame_fifo.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "ethernet/session_receiver.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "ethernet/session_sender.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 // Compares inputs and outputs with make_udp, udp_of and answer, as in the tests of its blocks.
 #include <memory>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/ethernet/ends.hpp"
 #include "blocks/ethernet/random_datagrams.hpp"
 #include "blocks/ethernet/random_mac.hpp"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/ethernet/ends.hpp"
 #include "blocks/ethernet/random_mac.hpp"
 #include "blocks/ethernet/words.hpp"

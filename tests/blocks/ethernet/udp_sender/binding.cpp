@@ -2,7 +2,7 @@
 // Compares frames with those that make_udp makes from whole datagrams.
 #include <memory>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/ethernet/ends.hpp"
 #include "blocks/ethernet/random_datagrams.hpp"
 #include "blocks/ethernet/words.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/link/faulty_wire.hpp"
 #include "blocks/random_port.hpp"
 #include "link/link_end.hpp"

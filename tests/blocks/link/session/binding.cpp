@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/link/faulty_wire.hpp"
 #include "blocks/link/session_port.hpp"
 #include "link/session.hpp"

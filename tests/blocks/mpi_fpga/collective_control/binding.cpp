@@ -6,7 +6,7 @@
 
 #include "../../../sim/network/fat_tree.hpp"
 #include "../../../sim/network/torus.hpp"
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "mpi_fpga/collective_control.hpp"
 #include "mpi_fpga/driver/group.hpp"
 

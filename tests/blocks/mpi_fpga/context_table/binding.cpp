@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "mpi_fpga/context_table.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <deque>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/dispatch.hpp"
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "mpi_fpga/openings.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_spec.hpp"

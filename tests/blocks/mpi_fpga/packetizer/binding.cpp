@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/handshake.hpp"
 #include "common/skid.hpp"
 #include "mpi_fpga/packetizer.hpp"

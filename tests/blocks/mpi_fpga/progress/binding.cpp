@@ -3,7 +3,7 @@
 #include <bit>
 #include <optional>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/progress.hpp"
 

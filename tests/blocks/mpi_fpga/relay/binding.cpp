@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/relay.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/slot_bank.hpp"
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/slot_waits.hpp"
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/slots.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "common/bits.hpp"
 #include "mpi_fpga/stages.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/starter.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "mpi_fpga/uploads.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/peach2/packets.hpp"
 #include "peach2/bus_bridge.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <deque>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/peach2/packets.hpp"
 #include "peach2/egress.hpp"
 

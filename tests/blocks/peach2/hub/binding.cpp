@@ -3,7 +3,7 @@
 #include <deque>
 #include <map>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/clocks.hpp"
 #include "blocks/peach2/packets.hpp"
 #include "blocks/random_port.hpp"

@@ -2,7 +2,7 @@
 #include <deque>
 #include <optional>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "reduce/fork.hpp"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/smi/operations.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/node.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/open_ports.hpp"
 #include "smi/pop.hpp"

@@ -2,7 +2,7 @@
 #include <array>
 #include <optional>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/receive_kernel.hpp"
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "vcsn/circuit_table.hpp"
 
 namespace {

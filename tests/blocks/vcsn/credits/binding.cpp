@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "vcsn/credits.hpp"
 
 namespace {

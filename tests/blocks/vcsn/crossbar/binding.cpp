@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "blocks/vcsn/words.hpp"
 #include "vcsn/crossbar.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/random_port.hpp"
 #include "blocks/vcsn/mac.hpp"
 #include "blocks/vcsn/words.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/clocks.hpp"
 #include "blocks/random_port.hpp"
 #include "blocks/vcsn/mac.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "vcsn/monitor.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "blocks/clocks.hpp"
 #include "blocks/random_port.hpp"
 #include "blocks/vcsn/words.hpp"

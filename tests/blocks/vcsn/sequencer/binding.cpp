@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "bisim/main.hpp"
+#include "bisim/bisim.hpp"
 #include "vcsn/sequencer.hpp"
 
 namespace {

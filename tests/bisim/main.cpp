@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program around a Bisim: runs seeds one after the other until one shows a difference; with --report it also
-// replays that run with waves, shrinks its stimulus and writes both.
-#pragma once
-
 #include <getopt.h>
 
+#include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 
-#include "bisim.hpp"
+#include "harness.hpp"
 
 namespace bisim {
+namespace {
 
-inline constexpr std::size_t kWaveCycles = 256;             ///< before the difference
-inline constexpr std::uint64_t kShrinkBudget = 20'000'000;  ///< cycles simulated for shrinking
+constexpr std::size_t kWaveCycles = 256;             ///< before the difference
+constexpr std::uint64_t kShrinkBudget = 20'000'000;  ///< cycles simulated for shrinking
 
 struct Options {
   std::uint64_t runs = 1, cycles = 10'000, seed = 1;
   std::string json, report, coverage;
 };
 
-[[nodiscard]] inline Options parse(int argc, char** argv) {
+Options parse(int argc, char** argv) {
   static const option known[] = {{"runs", required_argument, nullptr, 'n'},
                                  {"cycles", required_argument, nullptr, 'c'},
                                  {"seed", required_argument, nullptr, 's'},
@@ -57,14 +56,13 @@ struct Options {
   return options;
 }
 
-[[nodiscard]] inline Schedule whole_run(std::uint64_t cycles) {
+Schedule whole_run(std::uint64_t cycles) {
   Schedule schedule(cycles);
   for (std::uint32_t t = 0; t < cycles; ++t) schedule[t].cycle = t;
   return schedule;
 }
 
 /// One line per cycle: inputs that are not zero, and the outputs of both sides.
-template <class Harness>
 void write_cycles(const std::string& file, const Harness& harness, const Difference& difference) {
   std::FILE* out = std::fopen(file.c_str(), "w");
   if (!out) return;
@@ -74,17 +72,17 @@ void write_cycles(const std::string& file, const Harness& harness, const Differe
   for (std::size_t t = end > kHistory ? end - kHistory : 0; t < end; ++t) {
     const Cycle& now = harness.cycle(t);
     std::fprintf(out, "%zu%s", t, now.reset ? " reset" : "");
-    for (const PortInfo& port : top::kInputs) {
-      const std::uint32_t* words = words_of(now.in, port);
+    for (const PortInfo& port : harness.shape().inputs) {
+      const std::uint32_t* words = now.in.data() + port.word;
       if (std::any_of(words, words + (port.bits + 31) / 32, [](std::uint32_t word) { return word != 0; })) {
         std::fprintf(out, " %s=%s", port.name, hex(words, 0, port.bits).c_str());
       }
     }
-    for (const PortInfo& port : top::kOutputs) {
-      const std::string got = hex(words_of(now.got, port), 0, port.bits);
+    for (const PortInfo& port : harness.shape().outputs) {
+      const std::string got = hex(now.got.data() + port.word, 0, port.bits);
       std::fprintf(out, " %s=%s", port.name, got.c_str());
       if (t + 1 == end || port.gate < 0) {
-        const std::string expected = hex(words_of(now.expected, port), 0, port.bits);
+        const std::string expected = hex(now.expected.data() + port.word, 0, port.bits);
         if (expected != got) std::fprintf(out, " (twin %s)", expected.c_str());
       }
     }
@@ -94,7 +92,6 @@ void write_cycles(const std::string& file, const Harness& harness, const Differe
 }
 
 /// The difference, replayed from its seed and shrunk; returns the shrunk schedule.
-template <class Harness>
 Schedule write_report(Harness& harness, const std::string& folder, std::uint64_t seed, const Difference& found) {
   Schedule schedule = whole_run(found.cycle + 1);
   const std::size_t from = found.cycle > kWaveCycles ? found.cycle - kWaveCycles : 0;
@@ -109,24 +106,26 @@ Schedule write_report(Harness& harness, const std::string& folder, std::uint64_t
 }
 
 /// A message without characters that would end a JSON string.
-[[nodiscard]] inline std::string quotable(std::string text) {
+std::string quotable(std::string text) {
   for (char& letter : text) {
     if (letter == '"' || letter == '\\' || static_cast<unsigned char>(letter) < ' ') letter = ' ';
   }
   return text;
 }
 
-inline void write_json(const std::string& file, const Options& options, const Totals& totals,
-                       const std::optional<Difference>& difference, std::uint64_t seed, const Schedule& shrunk) {
+void write_json(const std::string& file, const Options& options, const Harness& harness,
+                const std::optional<Difference>& difference, std::uint64_t seed, const Schedule& shrunk) {
   std::FILE* out = std::fopen(file.c_str(), "w");
   if (!out) std::exit(2);
+  const Totals& totals = harness.totals();
+  const auto outputs = harness.shape().outputs;
   std::fprintf(out,
                "{\"seed\": %" PRIu64 ", \"runs\": %" PRIu64 ", \"cycles\": %" PRIu64 ", \"total_cycles\": %" PRIu64,
                options.seed, options.runs, options.cycles, totals.cycles);
   std::fprintf(out, ", \"ports\": {");
-  for (unsigned i = 0; i < top::kOutputs.size(); ++i) {
+  for (unsigned i = 0; i < outputs.size(); ++i) {
     std::fprintf(out, "%s\"%s\": {\"hash\": \"%016" PRIx64 "\", \"activity\": %" PRIu64 "}", i ? ", " : "",
-                 top::kOutputs[i].name, totals.hash[i], totals.activity[i]);
+                 outputs[i].name, totals.hash[i], totals.activity[i]);
   }
   std::fprintf(out, "}, \"difference\": ");
   if (difference) {
@@ -144,11 +143,11 @@ inline void write_json(const std::string& file, const Options& options, const To
   std::fclose(out);
 }
 
-/// Exit code 0: equal in all runs; 1: a difference, described in the JSON file.
-template <class Twin, class Stimulus>
-int main(int argc, char** argv) {
+}  // namespace
+
+int main(Pair& pair, int argc, char** argv) {
   const Options options = parse(argc, argv);
-  Bisim<Twin, Stimulus> harness;
+  Harness harness{pair};
   harness.coverage = options.coverage;
   const Schedule schedule = whole_run(options.cycles);
   std::optional<Difference> difference;
@@ -157,10 +156,9 @@ int main(int argc, char** argv) {
     seed = options.seed + i;
     difference = harness.run(seed, schedule);
   }
-  const Totals totals = harness.totals();
   Schedule shrunk;
   if (difference && !options.report.empty()) shrunk = write_report(harness, options.report, seed, *difference);
-  if (!options.json.empty()) write_json(options.json, options, totals, difference, seed, shrunk);
+  if (!options.json.empty()) write_json(options.json, options, harness, difference, seed, shrunk);
   return difference ? 1 : 0;
 }
 
