@@ -55,7 +55,10 @@ class PairOf final : public Pair {
             outlives};
   }
 
-  void elaborate(VerilatedContext& context) override { model_ = std::make_unique<Vtop>(&context); }
+  void begin(VerilatedContext& context) override {
+    model_ = std::make_unique<Vtop>(&context);
+    twin_.reset();
+  }
   void set(const std::uint32_t* in, bool reset) override {
     top::load(*model_, inputs(in));
     top::set_resets(*model_, reset);

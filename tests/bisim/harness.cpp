@@ -61,7 +61,7 @@ std::optional<Difference> Harness::run(std::uint64_t seed, const Schedule& sched
   context.randReset(2);  // registers start at random values, so that a missing reset is detected
   context.randSeed(static_cast<int>(mix(seed) & 0x7FFFFFFF) | 1);
   context.traceEverOn(!waves.empty());
-  pair_.elaborate(context);
+  pair_.begin(context);
   std::optional<Waves> trace;
   if (!waves.empty()) trace.emplace(context, waves, from);
   assertion_failure().clear();

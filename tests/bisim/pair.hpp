@@ -28,7 +28,7 @@ class Pair {
   virtual ~Pair() = default;
   [[nodiscard]] virtual Shape shape() const = 0;
 
-  virtual void elaborate(VerilatedContext& context) = 0;
+  virtual void begin(VerilatedContext& context) = 0;  ///< a run, with a new module and a new twin
   virtual void set(const std::uint32_t* in, bool reset) = 0;
   virtual void eval(unsigned clocks) = 0;  ///< with these clocks high
   virtual void get(std::uint32_t* out) const = 0;
