@@ -4,6 +4,7 @@
 BIN := .venv/bin
 SOURCES := $(shell find rtl sim runtime python/bindings tests benches apps examples -name '*.[ch]' -o -name '*.[ch]pp')
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
+unexport PYTHONDONTWRITEBYTECODE  # each process would compile all modules and tests anew
 
 .PHONY: help setup run check test test-long format stub examples site tune clean
 
