@@ -105,7 +105,9 @@ class Ended:
         )
 
     def _scratch(self) -> set[str]:
-        return {entry.name for entry in self.temporary.rglob("thalweg.*")}
+        # Not by rglob, which fails where a folder that it found is removed before it looks inside.
+        found = (name for _, folders, files in os.walk(self.temporary) for name in (*folders, *files))
+        return {name for name in found if name.startswith("thalweg.")}
 
     def start_next(self) -> None:
         assert self._start(["cluster", "show", "ring:2", "--json", "next.json"]).wait() == 0
