@@ -78,7 +78,7 @@ def test_mapped_anew_with_parts_apart(tmp_path: Path, monkeypatch: pytest.Monkey
     assert synthesizer.resources(replace(flow, whole=True), parameters).lut == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = synth(tmp_path, "arbiter", "--set", "four", "--place")
     assert {row["start"], row["end"]} <= {"request_i", "served_i", "turn_q", "grant_o", "winner_index_o"}

@@ -75,6 +75,7 @@ def test_heat(system_mpi: Mpi, heat: Path, thalweg: Thalweg, tmp_path: Path) -> 
     check("heat", system_mpi, counter, [heat], thalweg, tmp_path, "--mpi", str(tmp_path))
 
 
+@pytest.mark.long
 def test_places_of_calls_in_fortran(system_mpi: Mpi, thalweg: Thalweg, tmp_path: Path) -> None:
     source, program = tmp_path / "heat.f90", tmp_path / "heat"
     text = (ROOT / "examples/heat/heat.f90").read_text()

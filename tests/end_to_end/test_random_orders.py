@@ -37,7 +37,7 @@ def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *opti
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.long), 4, 5])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long), 5])
 def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
     """With seed 2 four ranks free a communicator with a copy in flight, in which MPICH waits."""
     assert check(mpi, thalweg, orders, ranks, 1)

@@ -55,7 +55,7 @@ def bits(values: NDArray[Any]) -> bytes:
     [
         pytest.param(8, 1, 2000, marks=pytest.mark.long),
         pytest.param(5, 1, 67, marks=pytest.mark.long),
-        (7, 1, 1),
+        pytest.param(7, 1, 1, marks=pytest.mark.long),
         (7, 3, 67),
     ],
 )

@@ -63,7 +63,7 @@ def small_torus(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_small_cluster_is_equal(small_torus: str, seed: int) -> None:
     check(small_torus, 1, seed)
 

@@ -85,7 +85,7 @@ def test_windows_lead_every_packet_to_its_node(cluster: str, tmp_path: Path) -> 
                 assert node == destination
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -> None:
     assert simulate(exported, "thalweg_hub", "hub_traffic", seed, beside=["hub.vlt"], build_args=["--assert"]) == 4
 

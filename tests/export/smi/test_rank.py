@@ -68,7 +68,7 @@ def test_stands_by_itself(
     assert not any(str(ROOT).encode() in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_from_outside(seed: int, simulate: Callable[..., int], tmp_path: Path) -> None:
     folder = tmp_path / "rank"
     export(cluster_of(2, RING, tmp_path), program_of(PROGRAM), folder)

@@ -51,7 +51,7 @@ def test_many_random_programs(mode: list[str]) -> None:
     assert cli.main(["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "200", *mode]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("few_plug_ins")
 def test_a_rank_that_waits_in_vain_and_one_that_sends_another_length() -> None:
     """The hardware aborts the operation, and proceeds."""

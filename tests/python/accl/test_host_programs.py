@@ -52,7 +52,7 @@ def run(
     return done.returncode, done.stdout, done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 5])
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.long), 2, 5])
 @pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
 def test_every_operation(program: Path, ranks: int, cluster: str) -> None:
     status, said, report = run(program, ranks, "operations", "--loopback", cluster=cluster)
@@ -65,7 +65,7 @@ def test_collectives_in_switches(program: Path) -> None:
     assert (status, said) == (0, ""), report
 
 
-@pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
+@pytest.mark.parametrize("cluster", ["accl-u280-udp", pytest.param("accl-u280-rdma", marks=pytest.mark.long)])
 def test_requests_under_way_at_once(program: Path, cluster: str) -> None:
     """Each rank sends large messages to all before it receives any: with ACCL's driver, whose asynchronous calls block,
     rendezvous would hang."""

@@ -83,6 +83,7 @@ def test_default_orders_go_with_the_grid(ranks: int, orders: list[int]) -> None:
     assert [(row["order"], row["verified"]) for row in rows] == [(order, True) for order in orders]
 
 
+@pytest.mark.long
 def test_ptrans_reaches_the_line() -> None:
     """A board's off-diagonal part crosses the line; the first block, which is read before any is sent, is 1 % of it."""
     (row,) = thalweg.measure("ptrans", CLUSTER, ranks=4, orders=2048, block=256)

@@ -31,7 +31,9 @@ def attach(net: Bridge, options: str, cluster: str | Path = "accl-u280-udp") -> 
 
 @needs_bridge
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "engine"), [("veth", "sim"), ("tap", "sim"), ("veth", "rtl")])
+@pytest.mark.parametrize(
+    ("kind", "engine"), [("veth", "sim"), ("tap", "sim"), pytest.param("veth", "rtl", marks=pytest.mark.long)]
+)
 def test_linux_pings_a_board(kind: str, engine: str, tmp_path: Path) -> None:
     """With payloads of odd and even sizes, and of a jumbo frame; and no other address is answered."""
     cluster = tmp_path / "boards.toml"

@@ -61,7 +61,7 @@ def test_a_bench_on_the_hardware(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert printed[0] == printed[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kernels_on_the_hardware(capsys: pytest.CaptureFixture[str]) -> None:
     host = Path(__file__).parents[3] / "apps/smi/listings/point_to_point.toml"
     assert cli.main(["smi", "run", "-n", "2", "--cluster", CLUSTER, "--host", str(host), "--engine", "rtl"]) == 0

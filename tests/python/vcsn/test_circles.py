@@ -109,7 +109,7 @@ def test_a_circle_without_packets_is_none() -> None:
     assert network.advance(NEVER) == [] and network.idle and network.failure is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_circle_takes_bounded_memory() -> None:
     network = Cluster.load("vcsn-d5005").network()
     network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})

@@ -51,7 +51,7 @@ def joined(verilated: list[int]) -> Network:
     return network
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_session_begins_after_a_frame_without_data() -> None:
     """The frame is one word of the MAC, and nothing follows it: an end that waits for the rest of it would never begin
     its session."""
@@ -81,7 +81,7 @@ def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch,
             cosim.compare(other, number)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_results_are_those_of_the_simulator_alone() -> None:
     """Following hardware changes nothing."""
 
