@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from thalweg.cluster import of_system
-from thalweg.cluster.kinds import MOST_TICKS, AnyAssembled, Assembled, ClockTable
+from thalweg.cluster.kinds import MAX_TICKS, AnyAssembled, Assembled, ClockTable
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
@@ -25,10 +25,10 @@ def load(name: Switches | str | Path, cluster: Assembled, ranks: int) -> Switche
         raise InputError(
             f"links of {switches.name} can fail, and collectives in switches cannot be rerouted; give a cluster without link failures"
         )
-    if (ticks := beside(cluster, switches).ticks_per_second) > MOST_TICKS:
+    if (ticks := beside(cluster, switches).ticks_per_second) > MAX_TICKS:
         raise InputError(
             f"the common tick of the clocks of {cluster.name} and {switches.name} has {ticks / 1e12:g} THz, and "
-            f"{MOST_TICKS / 1e12:.0f} THz is the maximum: give frequencies with common factors"
+            f"{MAX_TICKS / 1e12:.0f} THz is the maximum: give frequencies with common factors"
         )
     return switches
 

@@ -30,8 +30,8 @@ module tw_session
   logic next_q = 1'b0;  // not reset
   // verilator lint_on PROCASSINIT
 
-  wire echoed = peer_i.knows && peer_i.echo == session_q.number;
-  wire known = session_q.knows && peer_i.number == session_q.echo;
+  wire echoed = peer_i.echo_valid && peer_i.echo == session_q.number;
+  wire echo_matches = session_q.echo_valid && peer_i.number == session_q.echo;
   wire news = peer_valid_i && !peer_i.up && peer_i.lost && !noted_q;
 
   assign session_o = session_q;
@@ -45,7 +45,7 @@ module tw_session
     noted_d   = noted_q;
     flush_d   = 1'b0;
     if (session_q.up) begin
-      if (peer_valid_i && !(echoed && known)) begin
+      if (peer_valid_i && !(echoed && echo_matches)) begin
         session_d = '{lost: 1'b1, number: next_q, default: '0};
         noted_d   = 1'b1;
         flush_d   = 1'b1;
@@ -53,13 +53,13 @@ module tw_session
     end else begin
       if (news) noted_d = 1'b1;
       if (hold_i) begin
-        session_d.knows = 1'b0;
+        session_d.echo_valid = 1'b0;
       end else if (peer_valid_i) begin
         if (!peer_i.up && !news) begin
-          session_d.knows = 1'b1;
+          session_d.echo_valid = 1'b1;
           session_d.echo  = peer_i.number;
         end
-        if (echoed && (known || !peer_i.up) && !news) begin
+        if (echoed && (echo_matches || !peer_i.up) && !news) begin
           session_d.up   = 1'b1;
           session_d.lost = 1'b0;
           noted_d        = 1'b0;

@@ -51,9 +51,9 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
             Parameters::Links, Parameters::Ports, Parameters::Units, Parameters::SlotFlits};
   }
 
-  void load(const Ways& ways) override {
-    in_.self_i.set(ways.self);
-    for (const Ways::Peer& peer : ways.peers) {
+  void load(const RelayRoutes& routes) override {
+    in_.self_i.set(routes.self);
+    for (const RelayRoutes::Peer& peer : routes.peers) {
       in_.peer_valid_i.set(1);
       in_.peer_link_i.set(peer.link);
       in_.peer_node_i.set(peer.node);
@@ -62,15 +62,15 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
       cycle(0);
     }
     in_.peer_valid_i.set(0);
-    for (std::size_t node = 0; node < ways.to.size(); ++node) {
-      const thalweg::RouteEntry& entry = ways.to[node];
-      if (node == ways.self || entry.port == thalweg::kNoRoute) continue;
+    for (std::size_t node = 0; node < routes.routes.size(); ++node) {
+      const thalweg::RouteEntry& entry = routes.routes[node];
+      if (node == routes.self || entry.port == thalweg::kNoRoute) continue;
       const bool keeps = entry.route_class == thalweg::kKeepClass;
       in_.table_valid_i.set(1);
       in_.table_index_i.set(node);
       in_.table_entry_i.set(
           {.keep_class = keeps, .route_class = keeps ? 0u : entry.route_class, .last_link = false, .port = entry.port});
-      in_.table_layer_i.set(ways.layers.empty() ? 0u : ways.layers[node]);
+      in_.table_layer_i.set(routes.layers.empty() ? 0u : routes.layers[node]);
       cycle(0);
     }
     in_.table_valid_i.set(0);
@@ -87,7 +87,7 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     thalweg::each_bit(in.host, [&](unsigned unit) { in_.host_data_i.set(in.host_data[unit], unit); });
     in_.result_ready_i.set(in.result_ready);
     in_.in_valid_i.set(in.links);
-    thalweg::each_bit(in.links, [&](unsigned link) { in_.in_flit_i.set(wires(in.came[link]), link); });
+    thalweg::each_bit(in.links, [&](unsigned link) { in_.in_flit_i.set(wires(in.arrived[link]), link); });
     in_.own_valid_i.set(in.own);
     thalweg::each_bit(in.own, [&](unsigned port) {
       in_.own_data_i.set(in.own_flit[port].data, port);
@@ -166,7 +166,7 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     if (!in.start) return;
     const Start& start = *in.start;
     in_.start_operation_i.set(start.operation);
-    in_.start_asks_i.set(start.asks);
+    in_.start_asks_i.set(start.has_processes);
     in_.start_constants_i.set({.collective = static_cast<std::uint64_t>(start.collective),
                                .algorithm = static_cast<std::uint64_t>(start.algorithm),
                                .operation = static_cast<std::uint64_t>(start.op),
@@ -204,9 +204,9 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
                                .descriptor = tag.descriptor != 0};
     });
     out.own = static_cast<std::uint32_t>(out_.own_ready_o.get());
-    out.came = static_cast<std::uint32_t>(out_.came_valid_o.get());
-    out.came_lasts = static_cast<std::uint32_t>(out_.came_last_o.get());
-    thalweg::each_bit(out.came, [&](unsigned port) { out.came_data[port] = out_.came_data_o.get(port); });
+    out.received = static_cast<std::uint32_t>(out_.came_valid_o.get());
+    out.received_lasts = static_cast<std::uint32_t>(out_.came_last_o.get());
+    thalweg::each_bit(out.received, [&](unsigned port) { out.received_data[port] = out_.came_data_o.get(port); });
     out.announced = static_cast<std::uint32_t>(out_.announced_valid_o.get());
     thalweg::each_bit(out.announced, [&](unsigned link) {
       out.announcement[link] = {static_cast<unsigned>(out_.announced_context_o.get(link)),

@@ -21,20 +21,20 @@ module tw_collective_control
     input logic clk_i,
     input logic rst_i,
 
-    input logic        ask_valid_i,
-    input collective_e ask_collective_i,
-    input algorithm_e  ask_algorithm_i,  /// valid for the collective on such a row
-    input logic [4:0]  ask_process_i,
-    input logic [6:0]  ask_step_i,
+    input logic        request_valid_i,
+    input collective_e request_collective_i,
+    input algorithm_e  request_algorithm_i,  /// valid for the collective on such a row
+    input logic [4:0]  request_process_i,
+    input logic [6:0]  request_step_i,
 
     // The row, as the communicator table returns it for the root's label.
-    input logic                   ask_at_root_i,
-    input vertex_t                ask_vertex_i,
-    input exchange_t              ask_exchange_i,
-    input logic [Edges-1:0]       ask_towards_i,
-    input logic [Edges-1:0]       ask_away_i,
-    input logic [Edges-1:0][15:0] ask_behind_i,
-    input logic [Edges-1:0][15:0] ask_last_i,
+    input logic                   request_at_root_i,
+    input vertex_t                request_vertex_i,
+    input exchange_t              request_exchange_i,
+    input logic [Edges-1:0]       request_towards_i,
+    input logic [Edges-1:0]       request_away_i,
+    input logic [Edges-1:0][15:0] request_behind_i,
+    input logic [Edges-1:0][15:0] request_last_i,
 
     // For a collective along a tree: the answer in the same cycle.
     output logic       tree_valid_o,
@@ -114,8 +114,8 @@ module tw_collective_control
   } plan_t;
 
   // verilator lint_off UNUSEDSIGNAL
-  wire vertex_t vertex = ask_vertex_i;  // fields that the table's answer has used, and absent edges, are unused
-  wire exchange_t exchange = ask_exchange_i;
+  wire vertex_t vertex = request_vertex_i;  // fields that the table's answer has used, and absent edges, are unused
+  wire exchange_t exchange = request_exchange_i;
   // verilator lint_on UNUSEDSIGNAL
   wire host = vertex.has_rank;
   wire [Edges-1:0] up = vertex.up[Edges-1:0];
@@ -124,9 +124,9 @@ module tw_collective_control
   wire [Edges-1:0] next = vertex.next[Edges-1:0];
   wire [Edges-1:0] fold = exchange.fold[Edges-1:0];
   wire top = up == '0;
-  wire first_process = ask_process_i == 5'd0;
-  wire second_process = ask_process_i == 5'd1;
-  wire first_step = ask_step_i == 7'd0;
+  wire first_process = request_process_i == 5'd0;
+  wire second_process = request_process_i == 5'd1;
+  wire first_step = request_step_i == 7'd0;
 
   // --- First cycle: streams
 
@@ -178,15 +178,15 @@ module tw_collective_control
   always_comb begin
     streams = '0;
     streams.own = host;
-    unique case (ask_collective_i)
-      CollectiveGather: streams.edges = ask_away_i;
+    unique case (request_collective_i)
+      CollectiveGather: streams.edges = request_away_i;
       CollectiveScatter:
-      if (ask_at_root_i) begin
+      if (request_at_root_i) begin
         streams.own   = 1'b0;
-        streams.edges = ask_away_i;
+        streams.edges = request_away_i;
         streams.last  = 1'b1;  // the own stream
       end else begin
-        streams = downwards(ask_towards_i & down);
+        streams = downwards(request_towards_i & down);
       end
       CollectiveReduceScatter: streams = downwards('0);
       default:  // allgather
@@ -202,16 +202,16 @@ module tw_collective_control
   end
 
   // In a scan, and at the root of a gather or scatter, n is the process; otherwise it is the step.
-  wire scans = ask_collective_i == CollectiveScan || ask_collective_i == CollectiveExscan;
-  wire spread = ask_at_root_i && (ask_collective_i == CollectiveGather || ask_collective_i == CollectiveScatter);
-  wire [CountBits-1:0] n = CountBits'(scans || spread ? 7'(ask_process_i) : ask_step_i);
+  wire scans = request_collective_i == CollectiveScan || request_collective_i == CollectiveExscan;
+  wire spread = request_at_root_i && (request_collective_i == CollectiveGather || request_collective_i == CollectiveScatter);
+  wire [CountBits-1:0] n = CountBits'(scans || spread ? 7'(request_process_i) : request_step_i);
 
   // --- First cycle: exchanges
 
   // 2^k: the bit in which the ranks of a stage's edge differ. Halving starts with the highest bit.
-  wire halving = ask_algorithm_i == AlgorithmHalving;
-  wire [4:0] turn = ask_collective_i == CollectiveAllgather ? ask_step_i[4:0] : ask_process_i;
-  wire [16:0] power = halving ? {1'b0, vertex.ranks >> ask_process_i[3:0]} : 17'd1 << turn;
+  wire halving = request_algorithm_i == AlgorithmHalving;
+  wire [4:0] turn = request_collective_i == CollectiveAllgather ? request_step_i[4:0] : request_process_i;
+  wire [16:0] power = halving ? {1'b0, vertex.ranks >> request_process_i[3:0]} : 17'd1 << turn;
   wire [15:0] half = power[16:1];  // 0 if power is 1
   logic [15:0] lower_bits;
 
@@ -229,7 +229,7 @@ module tw_collective_control
 
   // --- First cycle: scans
 
-  wire inclusive = ask_collective_i == CollectiveScan;
+  wire inclusive = request_collective_i == CollectiveScan;
   wire [ScanBits-1:0] rank = vertex.rank[ScanBits-1:0];
   wire [ScanBits-1:0] ranks_after = vertex.ranks[ScanBits-1:0] + ~rank;
   logic [ScanBits:0] reach;
@@ -259,9 +259,9 @@ module tw_collective_control
 
   // Ring. Reduce-scatter starts with the block of the farthest rank and ends with its own; allgather starts with its
   // own.
-  wire reduced = ask_collective_i == CollectiveReduceScatter;
+  wire reduced = request_collective_i == CollectiveReduceScatter;
   wire [6:0] ring_steps = vertex.ranks > 16'd2 ? 7'd3 : 7'd2;
-  wire last_step = vertex.ranks > 16'd2 ? ask_step_i[1] : ask_step_i[0];  // of two or three steps
+  wire last_step = vertex.ranks > 16'd2 ? request_step_i[1] : request_step_i[0];  // of two or three steps
 
   always_comb begin
     plan = '0;
@@ -269,8 +269,8 @@ module tw_collective_control
     plan.process = '{7'd1, TurnsStream, 16'd1, 5'd0};
     plan.step.streams = 16'd1;
     plan.up = up;
-    plan.behind = ask_behind_i;
-    plan.last = ask_last_i;
+    plan.behind = request_behind_i;
+    plan.last = request_last_i;
     for (int unsigned k = 0; k < Stages; k++) plan.peers[k] = exchange.doubling[k][Edges-1:0];
     plan.inclusive = inclusive;
     plan.rank = rank;
@@ -278,45 +278,45 @@ module tw_collective_control
     plan.reach = reach;
     streams_less = '0;
     block_on = '0;
-    unique case (ask_collective_i)
+    unique case (request_collective_i)
       CollectiveReduce: begin
-        plan.step.from_edges = 32'(ask_away_i);
-        plan.step.to_edges = 32'(ask_towards_i);
+        plan.step.from_edges = 32'(request_away_i);
+        plan.step.to_edges = 32'(request_towards_i);
         plan.step.from_host = host;
-        plan.step.to_host = ask_at_root_i;
+        plan.step.to_host = request_at_root_i;
       end
       CollectiveBroadcast: begin
-        plan.step.from_edges = 32'(ask_towards_i);
-        plan.step.to_edges = 32'(ask_away_i);
-        plan.step.from_host = ask_at_root_i;
-        plan.step.to_host = host && !ask_at_root_i;
+        plan.step.from_edges = 32'(request_towards_i);
+        plan.step.to_edges = 32'(request_away_i);
+        plan.step.from_host = request_at_root_i;
+        plan.step.to_host = host && !request_at_root_i;
       end
       CollectiveGather: begin
         plan.ordered = 1'b1;
         plan.from_edge = 1'b1;
         plan.block_none = 1'b1;
-        plan.counts_processes = ask_at_root_i;
-        plan.counts_steps = !ask_at_root_i;
-        plan.step.to_edges = 32'(ask_towards_i);
-        plan.step.to_host = ask_at_root_i;
+        plan.counts_processes = request_at_root_i;
+        plan.counts_steps = !request_at_root_i;
+        plan.step.to_edges = 32'(request_towards_i);
+        plan.step.to_host = request_at_root_i;
         plan.step.block = vertex.label;
       end
       CollectiveScatter: begin
         plan.ordered = 1'b1;
         plan.to_edge = 1'b1;
-        plan.counts_processes = ask_at_root_i;
-        plan.counts_steps = !ask_at_root_i;
-        if (ask_at_root_i) begin
+        plan.counts_processes = request_at_root_i;
+        plan.counts_steps = !request_at_root_i;
+        if (request_at_root_i) begin
           plan.block_last = 1'b1;
           plan.step.from_host = 1'b1;
           plan.step.block = vertex.label;
         end else begin
           plan.mirrored = 1'b1;
-          plan.step.from_edges = 32'(ask_towards_i);
+          plan.step.from_edges = 32'(request_towards_i);
         end
       end
       CollectiveReduceScatter, CollectiveAllgather:
-      if (ask_algorithm_i == AlgorithmRing) begin
+      if (request_algorithm_i == AlgorithmRing) begin
         plan.process.steps = ring_steps;
         plan.process.turns = TurnsBurst;
         if (!first_step) plan.step.from_edges = 32'(reduced ? next : previous);
@@ -337,7 +337,7 @@ module tw_collective_control
         plan.process.turns = TurnsPacket;
         plan.process.steps = first_process || power[0] ? 7'd1 : 7'd2;
         plan.process.rounds = half | 16'(power[0]);
-        plan.process.reversed = 5'(stages) - (first_process ? 5'd1 : ask_process_i);
+        plan.process.reversed = 5'(stages) - (first_process ? 5'd1 : request_process_i);
         plan.from_stage = Stages'(power);
         if (!first_process && !second_process) plan.step.from_stages = 64'(power);
         if (first_step) plan.to_stage = Stages'(half);
@@ -345,7 +345,7 @@ module tw_collective_control
         plan.step.from_host = first_process || second_process;
         plan.step.to_host = power[0];
         plan.step.block = vertex.rank ^ lower_bits;
-      end else if (ask_algorithm_i == AlgorithmExchange) begin  // packets of an edge are forwarded in later stages
+      end else if (request_algorithm_i == AlgorithmExchange) begin  // packets of an edge are forwarded in later stages
         plan.process.steps = 7'(stages) + 7'd1;
         plan.process.turns = TurnsPacket;
         plan.from_stage = Stages'(half);
@@ -400,14 +400,14 @@ module tw_collective_control
         plan.counts_processes = 1'b1;
       end
       default:
-      if (ask_algorithm_i != AlgorithmExchange) begin
+      if (request_algorithm_i != AlgorithmExchange) begin
         plan.processes = top ? 6'd1 : 6'd2;
         plan.step.from_edges = first_process ? 32'(down) : 32'(up);
         plan.step.to_edges = first_process && !top ? 32'(up) : 32'(down);
         plan.step.from_host = host && first_process;
         plan.step.to_host = host && (!first_process || top);
       end else begin
-        automatic logic final_stage = exchange.beyond || ask_process_i == exchange.stage_count;
+        automatic logic final_stage = exchange.beyond || request_process_i == exchange.stage_count;
         for (int unsigned k = 0; k < Stages; k++) plan.peers[k] = exchange.stage_peers[k][Edges-1:0];
         plan.processes = exchange.beyond ? 6'd2 : 6'(exchange.stage_count) + 6'd1;
         plan.step.from_host = first_process;
@@ -427,8 +427,8 @@ module tw_collective_control
     endcase
   end
 
-  assign tree_valid_o = ask_valid_i && ask_algorithm_i != AlgorithmExchange
-      && ask_collective_i inside {CollectiveBarrier, CollectiveBroadcast, CollectiveReduce, CollectiveAllreduce};
+  assign tree_valid_o = request_valid_i && request_algorithm_i != AlgorithmExchange
+      && request_collective_i inside {CollectiveBarrier, CollectiveBroadcast, CollectiveReduce, CollectiveAllreduce};
   assign tree_processes_o = plan.processes;
   assign tree_step_o = plan.step;
 
@@ -585,12 +585,12 @@ module tw_collective_control
   always_ff @(posedge clk_i) begin
     {answer_processes_o, answer_process_o, answer_step_o} <= {processes, kind, step};
     if (rst_i) {answer_valid_o, valid_q} <= '0;
-    else {answer_valid_o, valid_q} <= {valid_q, ask_valid_i};
+    else {answer_valid_o, valid_q} <= {valid_q, request_valid_i};
   end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (!rst_i && ask_valid_i) begin
+    if (!rst_i && request_valid_i) begin
       edges_for_stages : assert ((exchange.doubling >> 32 * Stages) == '0 && 32'(exchange.stage_count) <= Stages);
     end
   end

@@ -164,22 +164,22 @@ module tw_collective_unit
   head_t head;
   logic [Edges-1:0] reading;
   logic [Links-1:0] arrives_empty;
-  logic [OperationWidth-1:0] adds_operation, look_operation;
-  operation_t look_constants, constants;
+  logic [OperationWidth-1:0] adds_operation, lookup_operation;
+  operation_t lookup_constants, constants;
 
-  logic come_valid, come_place, come_begins, tree_starts, answer_starts;
-  logic [ProcessBits-1:0] come_process;
-  step_t come_step;
-  process_t come_of;
-  logic [5:0] come_processes;
-  wire come_starts = tree_starts || answer_starts;
+  logic arriving_valid, arriving_entry, arriving_begins, tree_starts, answer_starts;
+  logic [ProcessBits-1:0] arriving_process;
+  step_t arriving_step;
+  process_t arriving_parameters;
+  logic [5:0] arriving_processes;
+  wire arriving_starts = tree_starts || answer_starts;
 
   logic [ProcessBits-1:0] tried;
   wire [OperationWidth-1:0] tried_operation = tried[ProcessBits-1:5];
   wire [RowWidth-1:0] tried_row = RowWidth'(32'(tried_operation) / Entries);
-  logic goes, ends;
+  logic advances, ends;
 
-  logic asks, asks_place;
+  logic asks, asks_entry;
   logic [6:0] asks_step;
 
   tw_collective_unit_starts #(
@@ -193,11 +193,11 @@ module tw_collective_unit
   ) starts (
       .clk_i,
       .rst_i,
-      .row_valid_i      (vertex_valid_i),
-      .row_i            (vertex_row_i),
-      .row_has_rank_i   (vertex_i.has_rank),
-      .row_ranks_i      (vertex_i.ranks),
-      .row_tree_i       (vertex_i.up[Edges-1:0] | vertex_i.down[Edges-1:0]),
+      .row_valid_i         (vertex_valid_i),
+      .row_i               (vertex_row_i),
+      .row_has_rank_i      (vertex_i.has_rank),
+      .row_ranks_i         (vertex_i.ranks),
+      .row_tree_i          (vertex_i.up[Edges-1:0] | vertex_i.down[Edges-1:0]),
       .unload_valid_i,
       .unload_row_i,
       .start_valid_i,
@@ -206,27 +206,27 @@ module tw_collective_unit
       .start_asks_i,
       .in_valid_i,
       .in_flit_i,
-      .in_to_empty_i    (arrives_empty),
-      .head_row_o       (head_row),
-      .head_edge_o      (head_edge),
-      .head_valid_i     (head_valid),
-      .head_i           (head),
-      .reading_row_o    (reading_row),
-      .reading_i        (reading),
-      .idle_i           (starter_idle),
-      .begin_valid_o    (begins),
-      .begin_row_o      (begins_row),
-      .add_valid_o      (adds),
-      .add_operation_o  (adds_operation),
-      .add_tree_o       (adds_tree),
-      .look_operation_i (look_operation),
-      .look_constants_o (look_constants),
-      .tried_operation_i(tried_operation),
-      .constants_o      (constants),
-      .come_valid_i     (come_starts),
-      .come_operation_i (come_process[ProcessBits-1:5]),
-      .come_processes_i (come_processes),
-      .ends_i           (ends)
+      .in_to_empty_i       (arrives_empty),
+      .head_row_o          (head_row),
+      .head_edge_o         (head_edge),
+      .head_valid_i        (head_valid),
+      .head_i              (head),
+      .reading_row_o       (reading_row),
+      .reading_i           (reading),
+      .idle_i              (starter_idle),
+      .begin_valid_o       (begins),
+      .begin_row_o         (begins_row),
+      .add_valid_o         (adds),
+      .add_operation_o     (adds_operation),
+      .add_tree_o          (adds_tree),
+      .lookup_operation_i  (lookup_operation),
+      .lookup_constants_o  (lookup_constants),
+      .tried_operation_i   (tried_operation),
+      .constants_o         (constants),
+      .arriving_valid_i    (arriving_starts),
+      .arriving_operation_i(arriving_process[ProcessBits-1:5]),
+      .arriving_processes_i(arriving_processes),
+      .ends_i              (ends)
   );
 
   tw_collective_unit_control #(
@@ -250,26 +250,26 @@ module tw_collective_unit
       .branch_label_i,
       .branch_up_i,
       .branch_down_i,
-      .add_valid_i     (adds),
-      .add_operation_i (adds_operation),
-      .add_tree_i      (adds_tree),
-      .idle_o          (starter_idle),
-      .look_operation_o(look_operation),
-      .look_constants_i(look_constants),
-      .ask_valid_i     (asks),
-      .ask_process_i   (tried),
-      .ask_step_i      (asks_step),
-      .ask_place_i     (asks_place),
-      .ask_constants_i (constants),
-      .come_valid_o    (come_valid),
-      .come_process_o  (come_process),
-      .come_place_o    (come_place),
-      .come_step_o     (come_step),
-      .come_of_o       (come_of),
-      .come_processes_o(come_processes),
-      .come_begins_o   (come_begins),
-      .tree_starts_o   (tree_starts),
-      .answer_starts_o (answer_starts)
+      .add_valid_i          (adds),
+      .add_operation_i      (adds_operation),
+      .add_tree_i           (adds_tree),
+      .idle_o               (starter_idle),
+      .lookup_operation_o   (lookup_operation),
+      .lookup_constants_i   (lookup_constants),
+      .request_valid_i      (asks),
+      .request_process_i    (tried),
+      .request_step_i       (asks_step),
+      .request_entry_i      (asks_entry),
+      .request_constants_i  (constants),
+      .arriving_valid_o     (arriving_valid),
+      .arriving_process_o   (arriving_process),
+      .arriving_entry_o     (arriving_entry),
+      .arriving_step_o      (arriving_step),
+      .arriving_parameters_o(arriving_parameters),
+      .arriving_processes_o (arriving_processes),
+      .arriving_begins_o    (arriving_begins),
+      .tree_starts_o        (tree_starts),
+      .answer_starts_o      (answer_starts)
   );
 
   // --- The process that is tried, and the resources of its step
@@ -294,44 +294,44 @@ module tw_collective_unit
   ) processes (
       .clk_i,
       .rst_i,
-      .load_valid_i  (vertex_valid_i),
-      .load_row_i    (vertex_row_i),
-      .begin_valid_i (begins),
-      .begin_row_i   (begins_row),
-      .come_valid_i  (come_valid),
-      .come_process_i(come_process),
-      .come_start_i  (come_starts),
-      .come_begins_i (come_begins),
-      .come_place_i  (come_place),
-      .come_step_i   (come_step),
-      .come_of_i     (come_of),
-      .pick_valid_i  (pick_valid),
-      .pick_process_i(pick),
-      .tried_i       (tried),
-      .constants_i   (constants),
-      .known_o       (known),
-      .from_edges_o  (from_edges),
-      .to_edges_o    (to_edges),
-      .from_stages_o (from_stages),
-      .to_stages_o   (to_stages),
-      .from_host_o   (from_host),
-      .to_host_o     (to_host),
-      .place_o       (place),
-      .part_o        (part),
-      .final_o       (final_),
-      .held_reading_o(held_reading),
-      .held_writing_o(held_writing),
-      .goes_i        (goes),
-      .unit_i        (unit),
-      .over_o        (over),
-      .ends_o        (ends),
-      .ask_valid_o   (asks),
-      .ask_step_o    (asks_step),
-      .ask_place_o   (asks_place),
-      .describes_i   (describes),
-      .described_i   (described),
-      .reading_row_i (reading_row),
-      .reading_o     (reading)
+      .load_valid_i         (vertex_valid_i),
+      .load_row_i           (vertex_row_i),
+      .begin_valid_i        (begins),
+      .begin_row_i          (begins_row),
+      .arriving_valid_i     (arriving_valid),
+      .arriving_process_i   (arriving_process),
+      .arriving_start_i     (arriving_starts),
+      .arriving_begins_i    (arriving_begins),
+      .arriving_entry_i     (arriving_entry),
+      .arriving_step_i      (arriving_step),
+      .arriving_parameters_i(arriving_parameters),
+      .pick_valid_i         (pick_valid),
+      .pick_process_i       (pick),
+      .tried_i              (tried),
+      .constants_i          (constants),
+      .known_o              (known),
+      .from_edges_o         (from_edges),
+      .to_edges_o           (to_edges),
+      .from_stages_o        (from_stages),
+      .to_stages_o          (to_stages),
+      .from_host_o          (from_host),
+      .to_host_o            (to_host),
+      .place_o              (place),
+      .part_o               (part),
+      .final_o              (final_),
+      .held_reading_o       (held_reading),
+      .held_writing_o       (held_writing),
+      .advances_i           (advances),
+      .unit_i               (unit),
+      .over_o               (over),
+      .ends_o               (ends),
+      .request_valid_o      (asks),
+      .request_step_o       (asks_step),
+      .request_entry_o      (asks_entry),
+      .describes_i          (describes),
+      .described_i          (described),
+      .reading_row_i        (reading_row),
+      .reading_o            (reading)
   );
 
   wire [UnitWidth-1:0] own_unit = UnitWidth'(32'(tried) % Units);  // whose bank has the stages that it fills
@@ -341,7 +341,7 @@ module tw_collective_unit
   logic upload_there, staged_there, stage_room, slots_free, stages_free, choice_room, choice_valid;
   logic [EdgeWidth-1:0] lacking_edge;
   attempt_e attempt;
-  assign goes = attempt == AttemptGoes;
+  assign advances = attempt == AttemptGoes;
 
   tw_collective_unit_attempt #(
       .Edges(Edges),
@@ -416,7 +416,7 @@ module tw_collective_unit
       .units_o        (unit_room)
   );
 
-  assign take_valid_o = goes && from_host;
+  assign take_valid_o = advances && from_host;
   assign take_process_o = tried;
   assign take_unit_o = unit;
   assign take_size_o = part.size;
@@ -467,7 +467,7 @@ module tw_collective_unit
       .status_credits_o(credits),
       .status_free_o   (slots_free),
       .status_pace_o   (pace_read),
-      .step_valid_i    (goes),
+      .step_valid_i    (advances),
       .step_to_i       (to_edges),
       .step_size_i     (part.size),
       .step_final_i    (final_),
@@ -551,7 +551,7 @@ module tw_collective_unit
       .status_room_o  (stage_room),
       .status_free_o  (stages_free),
       .freed_o        (stages_freed),
-      .step_valid_i   (goes),
+      .step_valid_i   (advances),
       .step_unit_i    (unit),
       .step_pace_i    (pace),
       .step_operand_i (stage_operand),
@@ -579,7 +579,7 @@ module tw_collective_unit
   logic [Queues-1:0] early_valid, late_valid;
   logic [Queues-1:0][ProcessBits-1:0] early_process;
   assign early_valid = {answer_starts, tree_starts, upload_early, stages_early, slots_early};
-  assign early_process = {come_process, come_process, announce_process_i, stages_early_process, slots_early_process};
+  assign early_process = {arriving_process, arriving_process, announce_process_i, stages_early_process, slots_early_process};
   assign late_valid = {2'b00, upload_late, stages_late, slots_late};
 
   logic [Ports-1:0] leaves;  // a packet has been sent to an edge
@@ -594,22 +594,22 @@ module tw_collective_unit
   ) pick_ (
       .clk_i,
       .rst_i,
-      .early_valid_i  (early_valid),
-      .early_process_i(early_process),
-      .late_valid_i   (late_valid),
-      .tried_valid_o  (tried_valid),
-      .tried_process_o(tried),
-      .tried_time_i   (attempt == AttemptUnknown || attempt == AttemptTime),
-      .tried_room_i   (attempt == AttemptStageRoom || attempt == AttemptQueueRoom),
-      .tried_turn_i   (attempt == AttemptTurn),
-      .tried_goes_i   (goes && !over),
-      .tried_unit_i   (unit),
-      .tried_cycles_i (again_in),
-      .room_freed_i   (leaves != '0 || host_taken != '0 || stages_freed),
-      .process_ended_i(ends),
-      .kept_o         (kept),
-      .pick_valid_o   (pick_valid),
-      .pick_process_o (pick)
+      .early_valid_i   (early_valid),
+      .early_process_i (early_process),
+      .late_valid_i    (late_valid),
+      .tried_valid_o   (tried_valid),
+      .tried_process_o (tried),
+      .tried_time_i    (attempt == AttemptUnknown || attempt == AttemptTime),
+      .tried_room_i    (attempt == AttemptStageRoom || attempt == AttemptQueueRoom),
+      .tried_turn_i    (attempt == AttemptTurn),
+      .tried_advances_i(advances && !over),
+      .tried_unit_i    (unit),
+      .tried_cycles_i  (again_in),
+      .room_freed_i    (leaves != '0 || host_taken != '0 || stages_freed),
+      .process_ended_i (ends),
+      .kept_o          (kept),
+      .pick_valid_o    (pick_valid),
+      .pick_process_o  (pick)
   );
 
   logic [Ports-1:0][UnitWidth-1:0] left_unit;
@@ -637,7 +637,7 @@ module tw_collective_unit
       .choice_valid_o  (choice_valid),
       .choice_unit_o   (unit),
       .choice_room_o   (choice_room),
-      .take_i          (goes),
+      .take_i          (advances),
       .take_ports_i    (port_count),
       .take_read_i     (read),
       .take_left_i     (left),
@@ -674,7 +674,7 @@ module tw_collective_unit
     ) aggregation (
         .clk_i,
         .rst_i,
-        .begin_valid_i        (goes && 32'(unit) == u),
+        .begin_valid_i        (advances && 32'(unit) == u),
         .begin_operation_i    (constants.operation),
         .begin_datatype_i     (constants.type_),
         .begin_paced_i        (pace != 4'd1),

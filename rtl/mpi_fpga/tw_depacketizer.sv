@@ -58,7 +58,7 @@ module tw_depacketizer (
   wire [6:0] all_bytes = 7'(held_bytes_q) + 7'(bytes);
   wire ends = draining_q || (takes && in_tail_i);
   wire full = all_bytes >= 7'd32;
-  wire goes = advance && (full || ends);
+  wire transfer = advance && (full || ends);
   wire all_go = ends && all_bytes <= 7'd32;
 
   logic [255:0] word;
@@ -70,7 +70,7 @@ module tw_depacketizer (
     if (takes) left_q <= due - 11'(bytes);
     if (advance) begin
       draining_q  <= ends && !all_go;
-      if (goes) begin
+      if (transfer) begin
         held_q <= all_go ? 3'd0 : held_q + lanes - 3'd4;
         held_bytes_q <= all_go ? 6'd0 : 6'(all_bytes - 7'd32);
         for (int unsigned i = 0; i < 3; i++) held_words_q[i] <= there[i+4];
@@ -92,7 +92,7 @@ module tw_depacketizer (
   ) out (
       .clk_i,
       .rst_i,
-      .in_valid_i (goes),
+      .in_valid_i (transfer),
       .in_ready_o (advance),
       .in_data_i  ({all_go, full ? 6'd32 : 6'(all_bytes), word}),
       .out_valid_o,

@@ -163,18 +163,18 @@ module tw_injector
   end
 
   logic [Vcs-1:0] ready;
-  wire goes = (credit_turn || single_turn || packet_turn) && ready[VcWidth'(flit.vc)];
-  wire ends = goes && packet_turn && flit.tail;
+  wire transfer = (credit_turn || single_turn || packet_turn) && ready[VcWidth'(flit.vc)];
+  wire ends = transfer && packet_turn && flit.tail;
   wire again = to_edge && edges != lowest;
 
-  assign credit_ready_o = credit_turn && goes;
-  assign single_ready_o = single_turn && goes;
+  assign credit_ready_o = credit_turn && transfer;
+  assign single_ready_o = single_turn && transfer;
   always_comb begin
     src_ready_o = '0;
     src_again_o = '0;
-    src_ready_o[source] = packet_turn && goes;
+    src_ready_o[source] = packet_turn && transfer;
     src_again_o[source] = ends && again;
-    src_edge_o = packet_turn && goes ? index : '0;
+    src_edge_o = packet_turn && transfer ? index : '0;
   end
 
   for (genvar vc = 0; vc < Vcs; vc++) begin : channel
@@ -185,7 +185,7 @@ module tw_injector
         .clk_i,
         .rst_i,
         .ready_o(ready[vc]),
-        .send_i (goes && VcWidth'(flit.vc) == VcWidth'(vc)),
+        .send_i (transfer && VcWidth'(flit.vc) == VcWidth'(vc)),
         .back_i (out_back_i[vc]),
         .push_i (1'b0),
         .pop_i  (1'b0),
@@ -194,12 +194,12 @@ module tw_injector
   end
 
   always_ff @(posedge clk_i) begin
-    out_valid_o <= goes;
+    out_valid_o <= transfer;
     out_flit_o  <= flit;
     if (packet_turn) begin
       source_q  <= source;
       sending_q <= !ends;
-      head_q    <= head && !goes;
+      head_q    <= head && !transfer;
     end
     if (ends) sent_q[source] <= again ? sent_q[source] | lowest : '0;
     if (rst_i) begin
@@ -211,7 +211,7 @@ module tw_injector
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (!rst_i) channel_exists : assert (!goes || 32'(flit.vc) < Vcs);
+    if (!rst_i) channel_exists : assert (!transfer || 32'(flit.vc) < Vcs);
   end
 `endif
 endmodule

@@ -36,8 +36,8 @@ module tw_openings
     input logic  [Links-1:0] in_to_empty_i,  /// the arriving packet's slot holds no other packet
 
     // The scanned slot, and its head packet as of the cycle before.
-    output logic [RowWidth-1:0]  look_row_o,
-    output logic [EdgeWidth-1:0] look_edge_o,
+    output logic [RowWidth-1:0]  scan_row_o,
+    output logic [EdgeWidth-1:0] scan_edge_o,
     input  logic                 front_valid_i,
     input  head_t                front_i,
 
@@ -51,7 +51,7 @@ module tw_openings
     input  logic [RowWidth-1:0]   ended_row_i,
     output logic                  begin_valid_o,
     output logic [RowWidth-1:0]   begin_row_o,
-    output logic [EntryWidth-1:0] begin_place_o,
+    output logic [EntryWidth-1:0] begin_entry_o,
     output head_t                 begin_head_o
 );
   if (Links < 1 || Links > 32 || Rows < 1 || Rows > 32 || Entries < 1 || Edges < 1 || Edges > 32) begin : check_sizes
@@ -61,38 +61,38 @@ module tw_openings
   localparam int unsigned LinkWidth = Links > 1 ? $clog2(Links) : 1;
 
   logic [Rows-1:0] bare_q, sought_q, sought;  // rows without a rank; next operation may be at a slot's head
-  logic [Rows-1:0][EntryWidth-1:0] place_q;   // of the next operation
+  logic [Rows-1:0][EntryWidth-1:0] entry_q;   // of the next operation
   logic [Rows-1:0][1:0] sequence_q;           // its number among those that use the tree
   logic [Edges-1:0] trees_q[Rows];
 
-  logic scanning_q, looked_q;
+  logic scanning_q, scanned_q;
   logic [RowWidth-1:0] row_q;
   logic [Edges-1:0] edges_q;
   wire [Edges-1:0] edges_left = edges_q & (edges_q - 1'b1);
 
-  wire [Rows-1:0] gone = unload_valid_i ? Rows'(1) << unload_row_i : '0;
-  wire [Rows-1:0] bare = bare_q & ~gone;
+  wire [Rows-1:0] unloaded = unload_valid_i ? Rows'(1) << unload_row_i : '0;
+  wire [Rows-1:0] bare = bare_q & ~unloaded;
 
   always_comb begin
-    look_edge_o = '0;
-    for (int unsigned k = Edges; k > 0; k--) if (edges_q[k-1]) look_edge_o = EdgeWidth'(k - 1);
+    scan_edge_o = '0;
+    for (int unsigned k = Edges; k > 0; k--) if (edges_q[k-1]) scan_edge_o = EdgeWidth'(k - 1);
   end
-  assign look_row_o = row_q;
+  assign scan_row_o = row_q;
 
   // Arriving descriptors.
-  head_t [Links-1:0] coming;
-  logic [Links-1:0][RowWidth-1:0] coming_row;
-  logic [Links-1:0][EdgeWidth-1:0] coming_edge;
+  head_t [Links-1:0] arriving;
+  logic [Links-1:0][RowWidth-1:0] arriving_row;
+  logic [Links-1:0][EdgeWidth-1:0] arriving_edge;
   logic [Links-1:0] descriptors;
   always_comb begin
     for (int unsigned l = 0; l < Links; l++) begin
       // verilator lint_off UNUSEDSIGNAL
       automatic descriptor_t words = descriptor_t'(in_flit_i[l].data);
       // verilator lint_on UNUSEDSIGNAL
-      coming[l] = '{kind_e'(words.kind), words.sequence_, words.collective, words.algorithm, words.operation, words.type_,
+      arriving[l] = '{kind_e'(words.kind), words.sequence_, words.collective, words.algorithm, words.operation, words.type_,
                     words.root};
-      coming_row[l] = RowWidth'(words.context_);
-      coming_edge[l] = EdgeWidth'(words.edge_);
+      arriving_row[l] = RowWidth'(words.context_);
+      arriving_edge[l] = EdgeWidth'(words.edge_);
       descriptors[l] = in_valid_i[l] && in_flit_i[l].head && words.kind == 2'(KindDescriptor)
           && words.collective != CollectiveAlltoall && words.collective != CollectivePointToPoint;
     end
@@ -100,41 +100,41 @@ module tw_openings
 
   // verilator lint_off UNUSEDSIGNAL
   function automatic logic may_begin(head_t head, logic [RowWidth-1:0] row, logic [EdgeWidth-1:0] index);
-    return bare[row] && trees_q[row][index] && !taken_i[row][place_q[row]] && head.kind == KindDescriptor
+    return bare[row] && trees_q[row][index] && !taken_i[row][entry_q[row]] && head.kind == KindDescriptor
         && head.sequence_ == sequence_q[row];
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
-  logic comes;
+  logic arrives;
   logic [LinkWidth-1:0] link;
   always_comb begin
-    comes = 1'b0;
+    arrives = 1'b0;
     link = '0;
     for (int unsigned l = Links; l > 0; l--) begin
-      if (idle_i && descriptors[l-1] && in_to_empty_i[l-1] && may_begin(coming[l-1], coming_row[l-1], coming_edge[l-1])) begin
-        comes = 1'b1;
+      if (idle_i && descriptors[l-1] && in_to_empty_i[l-1] && may_begin(arriving[l-1], arriving_row[l-1], arriving_edge[l-1])) begin
+        arrives = 1'b1;
         link = LinkWidth'(l - 1);
       end
     end
   end
-  wire found = scanning_q && looked_q && front_valid_i && may_begin(front_i, row_q, look_edge_o);
+  wire found = scanning_q && scanned_q && front_valid_i && may_begin(front_i, row_q, scan_edge_o);
 
-  assign reading_row_o = comes ? coming_row[link] : row_q;
-  wire begins_coming = comes && !reading_i[coming_edge[link]];
-  wire begins_found = idle_i && !comes && found && !reading_i[look_edge_o];
-  assign begin_valid_o = begins_coming || begins_found;
-  assign begin_row_o = comes ? coming_row[link] : row_q;
-  assign begin_place_o = place_q[begin_row_o];
-  assign begin_head_o = comes ? coming[link] : front_i;
+  assign reading_row_o = arrives ? arriving_row[link] : row_q;
+  wire begins_arriving = arrives && !reading_i[arriving_edge[link]];
+  wire begins_found = idle_i && !arrives && found && !reading_i[scan_edge_o];
+  assign begin_valid_o = begins_arriving || begins_found;
+  assign begin_row_o = arrives ? arriving_row[link] : row_q;
+  assign begin_entry_o = entry_q[begin_row_o];
+  assign begin_head_o = arrives ? arriving[link] : front_i;
 
   logic [RowWidth-1:0] first;
-  wire seeks = idle_i && !comes && !scanning_q && (sought_q & ~gone) != '0;
+  wire seeks = idle_i && !arrives && !scanning_q && (sought_q & ~unloaded) != '0;
   always_comb begin
     first = '0;
-    for (int unsigned r = Rows; r > 0; r--) if (sought_q[r-1] && !gone[r-1]) first = RowWidth'(r - 1);
-    sought = sought_q & ~gone;
+    for (int unsigned r = Rows; r > 0; r--) if (sought_q[r-1] && !unloaded[r-1]) first = RowWidth'(r - 1);
+    sought = sought_q & ~unloaded;
     if (seeks) sought[first] = 1'b0;
-    for (int unsigned l = 0; l < Links; l++) if (descriptors[l] && bare[coming_row[l]]) sought[coming_row[l]] = 1'b1;
+    for (int unsigned l = 0; l < Links; l++) if (descriptors[l] && bare[arriving_row[l]]) sought[arriving_row[l]] = 1'b1;
     if (ended_valid_i && bare[ended_row_i]) sought[ended_row_i] = 1'b1;
     if (begin_valid_o) sought[begin_row_o] = 1'b1;
     if (row_valid_i) sought[row_i] = !row_has_rank_i;
@@ -144,34 +144,34 @@ module tw_openings
     sought_q <= sought;
     bare_q <= bare;
     if (begin_valid_o) begin
-      place_q[begin_row_o] <= 32'(begin_place_o) == Entries - 1 ? '0 : begin_place_o + 1'b1;
+      entry_q[begin_row_o] <= 32'(begin_entry_o) == Entries - 1 ? '0 : begin_entry_o + 1'b1;
       if (begin_head_o.algorithm == AlgorithmTree) sequence_q[begin_row_o] <= sequence_q[begin_row_o] + 2'd1;
     end
     if (row_valid_i) begin
       bare_q[row_i] <= !row_has_rank_i;
       trees_q[row_i] <= row_tree_i;
-      place_q[row_i] <= '0;
+      entry_q[row_i] <= '0;
       sequence_q[row_i] <= '0;
     end
 
-    if (!idle_i) looked_q <= 1'b0;
+    if (!idle_i) scanned_q <= 1'b0;
     else if (seeks) begin
       scanning_q <= 1'b1;
       row_q <= first;
       edges_q <= trees_q[first];
-    end else if (!comes && scanning_q) begin
-      looked_q <= edges_q != '0 && !looked_q;
-      if (looked_q) edges_q <= edges_left;
-      if (edges_q == '0 || (looked_q && (edges_left == '0 || begins_found))) scanning_q <= 1'b0;
+    end else if (!arrives && scanning_q) begin
+      scanned_q <= edges_q != '0 && !scanned_q;
+      if (scanned_q) edges_q <= edges_left;
+      if (edges_q == '0 || (scanned_q && (edges_left == '0 || begins_found))) scanning_q <= 1'b0;
     end
     if (rst_i) begin
       bare_q <= '0;
       sought_q <= '0;
       scanning_q <= 1'b0;
-      looked_q <= 1'b0;
+      scanned_q <= 1'b0;
       row_q <= '0;
       edges_q <= '0;
-      place_q <= '0;
+      entry_q <= '0;
       sequence_q <= '0;
     end
   end

@@ -118,7 +118,7 @@ module tw_packet_store #(
   // --- A memory and a reader for each unit
 
   logic [Units-1:0] reading;
-  logic [Units-1:0][EntryWidth-1:0] place_q;
+  logic [Units-1:0][EntryWidth-1:0] entry_q;
 
   for (genvar u = 0; u < int'(Units); u++) begin : unit
     (* ram_style = "block" *) logic [255:0] flits_q[Entries*Flits];
@@ -138,13 +138,13 @@ module tw_packet_store #(
 
     always_ff @(posedge clk_i) begin
       if (in_valid_i) flits_q[address(in_place_i, in_flit_q)] <= in_data_i;
-      if (reads) data_q <= flits_q[takes ? address(taken, '0) : address(place_q[u], flit_q)];
+      if (reads) data_q <= flits_q[takes ? address(taken, '0) : address(entry_q[u], flit_q)];
     end
 
     always_ff @(posedge clk_i) begin
       valid_q <= reads && !rst_i;
       if (takes) begin
-        place_q[u] <= taken;
+        entry_q[u] <= taken;
         pace_q     <= take_pace_i - 1'b1;
         wait_q     <= take_pace_i - 1'b1;
         flit_q     <= FlitWidth'(1);
@@ -168,7 +168,7 @@ module tw_packet_store #(
 
   logic freed_valid;
   logic [UnitWidth-1:0] freed_unit;
-  wire read = !(reading[freed_unit] && place_q[freed_unit] == free_place_o);
+  wire read = !(reading[freed_unit] && entry_q[freed_unit] == free_place_o);
 
   assign free_valid_o = freed_valid && read;
 

@@ -59,7 +59,7 @@ module tw_packetizer
   wire [5:0] bytes = in_packet_q < PacketBits'(room) ? in_packet_q[5:0] : room;
   wire [2:0] lanes = 3'((7'(bytes) + 7'd7) >> 3);
   wire takes_word = lanes > 3'(held_q);
-  wire goes = advance && (state_q == Descriptor || (state_q == Data && (!takes_word || in_valid_i)));
+  wire transfer = advance && (state_q == Descriptor || (state_q == Data && (!takes_word || in_valid_i)));
 
   assign start_ready_o = state_q == Idle;
   assign in_ready_o = state_q == Data && advance && takes_word;
@@ -113,7 +113,7 @@ module tw_packetizer
       held_q <= '0;
     end
 
-    if (goes) begin
+    if (transfer) begin
       if (state_q == Data) begin
         in_packet_q <= in_packet_q - PacketBits'(bytes);
         flits_q <= flits_q - 7'd1;
@@ -149,7 +149,7 @@ module tw_packetizer
   ) out (
       .clk_i,
       .rst_i,
-      .in_valid_i (goes),
+      .in_valid_i (transfer),
       .in_ready_o (advance),
       .in_data_i  ({state_q == Descriptor || head_q, tail, data}),
       .out_valid_o,
@@ -161,7 +161,7 @@ module tw_packetizer
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       packet_is_not_too_long : assert (!start_valid_i || start_size_i <= 3'd6);
-      packet_ends_with_its_bytes : assert (state_q != Data || !goes || flits_q != 7'd1 || in_packet_q <= PacketBits'(room));
+      packet_ends_with_its_bytes : assert (state_q != Data || !transfer || flits_q != 7'd1 || in_packet_q <= PacketBits'(room));
     end
   end
 `endif

@@ -34,12 +34,12 @@ module tw_pick #(
     // The process that is tried, and its outcome: none of these if it ends, or waits for its own resource.
     output logic                  tried_valid_o,
     output logic [ProcessBits-1:0] tried_process_o,
-    input logic                   tried_time_i,    /// lacks only time
-    input logic                   tried_room_i,    /// lacks room in a queue
-    input logic                   tried_turn_i,    /// waits for the end of an earlier operation
-    input logic                   tried_goes_i,    /// a unit reads its packet:
-    input logic [  UnitWidth-1:0] tried_unit_i,    /// this one;
-    input logic [  CycleBits-1:0] tried_cycles_i,  /// after this many cycles, at least 1, it can be selected again
+    input logic                   tried_time_i,      /// lacks only time
+    input logic                   tried_room_i,      /// lacks room in a queue
+    input logic                   tried_turn_i,      /// waits for the end of an earlier operation
+    input logic                   tried_advances_i,  /// a unit reads its packet:
+    input logic [  UnitWidth-1:0] tried_unit_i,      /// this one;
+    input logic [  CycleBits-1:0] tried_cycles_i,    /// after this many cycles, at least 1, it can be selected again
 
     input logic room_freed_i,
     input logic process_ended_i,
@@ -155,7 +155,7 @@ module tw_pick #(
     always_ff @(posedge clk_i) begin
       if (cycles_q != '0) cycles_q <= cycles_q - 1'b1;
       if (chosen[Source]) kept_q <= 1'b0;
-      if (tried_goes_i && 32'(tried_unit_i) == u) begin
+      if (tried_advances_i && 32'(tried_unit_i) == u) begin
         kept_q <= 1'b1;
         process_q <= tried_process_o;
         cycles_q <= tried_cycles_i - 1'b1;
@@ -165,7 +165,7 @@ module tw_pick #(
 
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
-      if (!rst_i && tried_goes_i && 32'(tried_unit_i) == u) unit_is_free : assert (!kept_q && tried_cycles_i != '0);
+      if (!rst_i && tried_advances_i && 32'(tried_unit_i) == u) unit_is_free : assert (!kept_q && tried_cycles_i != '0);
     end
 `endif
   end
@@ -174,7 +174,7 @@ module tw_pick #(
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       early_or_late : assert ((early_valid_i & late_valid_i) == '0);
-      one_outcome : assert ($countones({tried, tried_goes_i, late_valid_i}) <= 1);
+      one_outcome : assert ($countones({tried, tried_advances_i, late_valid_i}) <= 1);
     end
   end
 `endif

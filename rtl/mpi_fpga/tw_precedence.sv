@@ -25,7 +25,7 @@ module tw_precedence #(
 
     input logic                  add_valid_i,    /// a step of a process uses edges
     input logic [  RowWidth-1:0] add_row_i,
-    input logic [EntryWidth-1:0] add_place_i,
+    input logic [EntryWidth-1:0] add_entry_i,
     input logic [           4:0] add_process_i,
     input logic                  add_first_i,    /// first of the process's steps
     input logic [     Edges-1:0] add_reading_i,
@@ -33,12 +33,12 @@ module tw_precedence #(
 
     input logic                  end_valid_i,    /// a process ends; no other one of its operation uses its edges in the same direction
     input logic [  RowWidth-1:0] end_row_i,
-    input logic [EntryWidth-1:0] end_place_i,
+    input logic [EntryWidth-1:0] end_entry_i,
     input logic [           4:0] end_process_i,
 
     // Edges still used by operations before the one in this entry.
     input  logic [  RowWidth-1:0] held_row_i,
-    input  logic [EntryWidth-1:0] held_place_i,
+    input  logic [EntryWidth-1:0] held_entry_i,
     output logic [     Edges-1:0] held_reading_o,
     output logic [     Edges-1:0] held_writing_o,
 
@@ -65,9 +65,9 @@ module tw_precedence #(
     return ProcessWidth'((32'(row) * Entries + 32'(place)) * Processes + 32'(process_of));
   endfunction
 
-  wire [ProcessWidth-1:0] add_number = number(add_row_i, add_place_i, add_process_i);
+  wire [ProcessWidth-1:0] add_number = number(add_row_i, add_entry_i, add_process_i);
   wire edges_t adds = '{add_reading_i, add_writing_i};
-  wire edges_t ends = used_q[number(end_row_i, end_place_i, end_process_i)];
+  wire edges_t ends = used_q[number(end_row_i, end_entry_i, end_process_i)];
 
   always_ff @(posedge clk_i) begin
     if (add_valid_i) used_q[add_number] <= add_first_i ? adds : adds | used_q[add_number];
@@ -76,8 +76,8 @@ module tw_precedence #(
       if (rst_i || (load_valid_i && 32'(load_row_i) == r)) next_q[r] <= '0;
       for (int unsigned p = 0; p < Entries; p++) begin
         open_q[r][p] <= (open_q[r][p]
-            & ~(end_valid_i && 32'(end_row_i) == r && 32'(end_place_i) == p ? ends : '0))
-            | (add_valid_i && 32'(add_row_i) == r && 32'(add_place_i) == p ? adds : '0);
+            & ~(end_valid_i && 32'(end_row_i) == r && 32'(end_entry_i) == p ? ends : '0))
+            | (add_valid_i && 32'(add_row_i) == r && 32'(add_entry_i) == p ? adds : '0);
         if (rst_i) open_q[r][p] <= '0;
       end
     end
@@ -87,7 +87,7 @@ module tw_precedence #(
 
   wire [EntryWidth-1:0] next = next_q[held_row_i];
   wire edges_t [Entries-1:0] open = open_q[held_row_i];
-  wire edges_t [Entries-1:0] asked = open_q[reading_row_i];
+  wire edges_t [Entries-1:0] queried = open_q[reading_row_i];
 
   always_comb begin
     held_reading_o = '0;
@@ -95,11 +95,11 @@ module tw_precedence #(
     reading_o = '0;
     for (int unsigned p = 0; p < Entries; p++) begin
       // From the next entry to be taken, which is the oldest, up to the queried one.
-      if (next <= held_place_i ? p >= 32'(next) && p < 32'(held_place_i) : p >= 32'(next) || p < 32'(held_place_i)) begin
+      if (next <= held_entry_i ? p >= 32'(next) && p < 32'(held_entry_i) : p >= 32'(next) || p < 32'(held_entry_i)) begin
         held_reading_o |= open[p].reading;
         held_writing_o |= open[p].writing;
       end
-      reading_o |= asked[p].reading;
+      reading_o |= queried[p].reading;
     end
   end
 endmodule

@@ -21,8 +21,8 @@ module tw_progress #(
     input logic                    start_valid_i,    /// a process begins, at its first step
     input logic [ProcessWidth-1:0] start_process_i,
 
-    input logic                    ask_valid_i,
-    input logic [ProcessWidth-1:0] ask_process_i,
+    input logic                    request_valid_i,
+    input logic [ProcessWidth-1:0] request_process_i,
 
     // The requested process: its position, and its next packet.
     output logic        at_valid_o,
@@ -107,11 +107,11 @@ module tw_progress #(
   logic [2:0] full_size;  // of the described stream
 
   always_ff @(posedge clk_i) begin
-    at_valid_o <= !rst_i && ask_valid_i;
-    process_q <= ask_process_i;
+    at_valid_o <= !rst_i && request_valid_i;
+    process_q <= request_process_i;
     described_q <= process_q;
-    read_q <= positions_q[ask_process_i];
-    stream_q <= streams_q[ask_process_i];
+    read_q <= positions_q[request_process_i];
+    stream_q <= streams_q[request_process_i];
     if (start_valid_i) started_q[start_process_i] <= !begun_q[start_process_i];
     if (go_i) positions_q[process_q] <= next;
     if (go_i) begun_q[process_q] <= started_q[process_q];

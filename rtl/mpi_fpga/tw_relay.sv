@@ -12,7 +12,7 @@
 // Order: that of arrival from a link to a buffer. Latency: from a packet's last flit to its first word at src two
 // cycles, at host two; from the own host's first word one. Throughput: a flit per cycle in and out of each lane, with
 // one cycle between a lane's packets; credits use their own path. Storage: per link twice Classes * Flits flits with
-// next pointers, and pointers to free flits and to queued packets; per queue two pointers. own_turn_o, host_*,
+// next pointers, and pointers to free flits and to queued packets; per queue two pointers. own_grant_o, host_*,
 // announce_* and single_* depend only on registers, src_* of the own host's packets on own_*. Critical path: from a
 // lane's credits through its arbiter and the memory's to the queue from which it takes.
 module tw_relay
@@ -49,7 +49,7 @@ module tw_relay
     input  logic [Lanes-1:0]        own_valid_i,
     input  logic [Lanes-1:0][255:0] own_data_i,
     input  logic [Lanes-1:0]        own_last_i,
-    output logic [Lanes-1:0]        own_turn_o,   /// the lane sends them: a word is sent with src_ready_i
+    output logic [Lanes-1:0]        own_grant_o,  /// the lane sends them: a word is sent with src_ready_i
 
     output logic [Lanes-1:0]        src_valid_o,
     input  logic [Lanes-1:0]        src_ready_i,
@@ -128,12 +128,12 @@ module tw_relay
 
   // --- Room at the other ends, and credits owed to them
 
-  logic [Links-1:0] credit_comes;
+  logic [Links-1:0] credit_valid;
   relay_credit_t [Links-1:0] credit;
-  logic [Lanes-1:0] takes;
-  logic [Lanes-1:0][BufferWidth-1:0] takes_buffer;
-  logic [Lanes-1:0][2:0] takes_size;
-  logic [Buffers-1:0][7:0] fits;
+  logic [Lanes-1:0] consume;
+  logic [Lanes-1:0][BufferWidth-1:0] consume_buffer;
+  logic [Lanes-1:0][2:0] consume_size;
+  logic [Buffers-1:0][7:0] has_room;
   logic [Buffers-1:0][CountWidth-1:0] freed;
 
   tw_relay_credits #(
@@ -144,14 +144,14 @@ module tw_relay
   ) credits (
       .clk_i,
       .rst_i,
-      .peers_i       (peers),
-      .credit_valid_i(credit_comes),
-      .credit_i      (credit),
-      .take_valid_i  (takes),
-      .take_buffer_i (takes_buffer),
-      .take_size_i   (takes_size),
-      .fits_o        (fits),
-      .freed_i       (freed),
+      .peers_i         (peers),
+      .credit_valid_i  (credit_valid),
+      .credit_i        (credit),
+      .consume_valid_i (consume),
+      .consume_buffer_i(consume_buffer),
+      .consume_size_i  (consume_size),
+      .has_room_o      (has_room),
+      .freed_i         (freed),
       .single_valid_o,
       .single_ready_i,
       .single_data_o,
@@ -160,14 +160,14 @@ module tw_relay
 
   // --- The memories
 
-  logic [Links-1:0] readable, next_reader, filled_for_host, served_host;
+  logic [Links-1:0] readable, next_reader, filled_for_host, grant_host;
   logic [Links-1:0][2:0] size_for_host;
   logic [Links-1:0][Queues-1:0] filled, several;
   logic [Links-1:0][Queues-1:0][2:0] sizes;
-  logic [Links-1:0][Lanes:0] asked, served;  // by each lane, and by the host
-  logic [Lanes-1:0][QueueWidth-1:0] asked_queue;
-  logic [Lanes-1:0][2:0] asked_size;
-  logic [Lanes-1:0] asked_last;
+  logic [Links-1:0][Lanes:0] request, grant;  // by each lane, and by the host
+  logic [Lanes-1:0][QueueWidth-1:0] request_queue;
+  logic [Lanes-1:0][2:0] request_size;
+  logic [Lanes-1:0] request_last;
   logic [Links-1:0][1:0][255:0] read_data;
   logic [Links-1:0][1:0] read_last;
 
@@ -189,18 +189,18 @@ module tw_relay
         .receiver_o         (receiver[l]),
         .class_o            (route_class[l]),
         .next_i             (next[l]),
-        .credit_valid_o     (credit_comes[l]),
+        .credit_valid_o     (credit_valid[l]),
         .credit_o           (credit[l]),
         .filled_o           (filled[l]),
         .several_o          (several[l]),
         .sizes_o            (sizes[l]),
         .readable_o         (readable[l]),
         .next_reader_o      (next_reader[l]),
-        .asked_i            (asked[l]),
-        .asked_queue_i      (asked_queue),
-        .asked_size_i       (asked_size),
-        .asked_last_i       (asked_last),
-        .served_o           (served[l]),
+        .request_i          (request[l]),
+        .request_queue_i    (request_queue),
+        .request_size_i     (request_size),
+        .request_last_i     (request_last),
+        .grant_o            (grant[l]),
         .data_o             (read_data[l]),
         .last_o             (read_last[l]),
         .src_ready_i,
@@ -212,20 +212,20 @@ module tw_relay
     );
     assign filled_for_host[l] = filled[l][2*Buffers];
     assign size_for_host[l] = sizes[l][2*Buffers];
-    assign served_host[l] = served[l][Lanes];
+    assign grant_host[l] = grant[l][Lanes];
   end
 
   // --- The lanes, and the host
 
   for (genvar p = 0; p < Lanes; p++) begin : lanes
-    logic [Links-1:0] asks, serves;
-    logic [links_of(p, Lanes, Links)-1:0] host_asks;
+    logic [Links-1:0] requests, grants;
+    logic [links_of(p, Lanes, Links)-1:0] host_requests;
     for (genvar l = 0; l < Links; l++) begin : of_link
-      assign asked[l][p] = asks[l];
-      assign serves[l] = served[l][p];
+      assign request[l][p] = requests[l];
+      assign grants[l] = grant[l][p];
     end
     for (genvar k = 0; k < links_of(p, Lanes, Links); k++) begin : own_link
-      assign asked[p+k*Lanes][Lanes] = host_asks[k];
+      assign request[p+k*Lanes][Lanes] = host_requests[k];
     end
 
     tw_relay_lane #(
@@ -237,34 +237,34 @@ module tw_relay
     ) lane (
         .clk_i,
         .rst_i,
-        .peers_i       (peers),
-        .fits_i        (fits),
-        .own_valid_i   (own_valid_i[p]),
-        .own_data_i    (own_data_i[p]),
-        .own_last_i    (own_last_i[p]),
-        .own_turn_o    (own_turn_o[p]),
-        .own_receiver_o(own_receiver[p]),
-        .own_buffer_i  (own_buffer[p]),
-        .readable_i    (readable),
-        .filled_i      (filled),
-        .several_i     (several),
-        .sizes_i       (sizes),
-        .ask_o         (asks),
-        .ask_queue_o   (asked_queue[p]),
-        .ask_size_o    (asked_size[p]),
-        .ask_last_o    (asked_last[p]),
-        .served_i      (serves),
-        .next_reader_i (next_reader),
-        .read_data_i   (read_data),
-        .read_last_i   (read_last),
-        .take_valid_o  (takes[p]),
-        .take_buffer_o (takes_buffer[p]),
-        .take_size_o   (takes_size[p]),
-        .src_valid_o   (src_valid_o[p]),
-        .src_ready_i   (src_ready_i[p]),
-        .src_data_o    (src_data_o[p]),
-        .src_last_o    (src_last_o[p]),
-        .src_vc_o      (src_vc_o[p])
+        .peers_i         (peers),
+        .has_room_i      (has_room),
+        .own_valid_i     (own_valid_i[p]),
+        .own_data_i      (own_data_i[p]),
+        .own_last_i      (own_last_i[p]),
+        .own_grant_o     (own_grant_o[p]),
+        .own_receiver_o  (own_receiver[p]),
+        .own_buffer_i    (own_buffer[p]),
+        .readable_i      (readable),
+        .filled_i        (filled),
+        .several_i       (several),
+        .sizes_i         (sizes),
+        .request_o       (requests),
+        .request_queue_o (request_queue[p]),
+        .request_size_o  (request_size[p]),
+        .request_last_o  (request_last[p]),
+        .grant_i         (grants),
+        .next_reader_i   (next_reader),
+        .read_data_i     (read_data),
+        .read_last_i     (read_last),
+        .consume_valid_o (consume[p]),
+        .consume_buffer_o(consume_buffer[p]),
+        .consume_size_o  (consume_size[p]),
+        .src_valid_o     (src_valid_o[p]),
+        .src_ready_i     (src_ready_i[p]),
+        .src_data_o      (src_data_o[p]),
+        .src_last_o      (src_last_o[p]),
+        .src_vc_o        (src_vc_o[p])
     );
 
     tw_relay_host #(
@@ -278,8 +278,8 @@ module tw_relay
         .readable_i   (readable),
         .filled_i     (filled_for_host),
         .sizes_i      (size_for_host),
-        .ask_o        (host_asks),
-        .served_i     (served_host),
+        .request_o    (host_requests),
+        .grant_i      (grant_host),
         .next_reader_i(next_reader),
         .read_data_i  (read_data),
         .read_last_i  (read_last),

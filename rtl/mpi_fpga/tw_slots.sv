@@ -435,13 +435,13 @@ module tw_slots
       .rst_i,
       .step_valid_i,
       .step_unit_i,
-      .step_place_i  (row_i),
-      .step_members_i(from_i),
+      .step_entry_i   (row_i),
+      .step_members_i (from_i),
       .step_size_i,
       .step_pace_i,
-      .ask_place_i   (reported_row),
-      .held_o        (held),
-      .freed_o       (freed_unused)
+      .request_entry_i(reported_row),
+      .held_o         (held),
+      .freed_o        (freed_unused)
   );
 
   // --- Due credits: for each step that makes credits due at a port, the row and the port's edges

@@ -6,8 +6,8 @@
 // the same time, so one timer per unit suffices. Order: none. Latency: the reads of a step are held from the next cycle
 // on; freed_o is set in the last cycle before the room is free, in the cycle of the step if nothing is held.
 // Throughput: a step and Queries queries per cycle. Storage: entry, members and timer of each unit. held_o depends on
-// the queried entry, freed_o on the step. Critical path: from ask_place_i through the comparison with each unit's entry
-// to held_o.
+// the queried entry, freed_o on the step. Critical path: from request_entry_i through the comparison with each unit's
+// entry to held_o.
 module tw_slow_reads #(
     parameter int unsigned Units = 6,
     parameter int unsigned Entries = 32,   /// rows, or operations
@@ -21,12 +21,12 @@ module tw_slow_reads #(
 
     input logic                  step_valid_i,
     input logic [ UnitWidth-1:0] step_unit_i,     /// which has completed its previous read
-    input logic [EntryWidth-1:0] step_place_i,
+    input logic [EntryWidth-1:0] step_entry_i,
     input logic [   Members-1:0] step_members_i,  /// members that it reads
     input logic [           2:0] step_size_i,     /// log2 of a packet's flits
     input logic [           3:0] step_pace_i,     /// cycles per flit, at least 1
 
-    input  logic [Queries-1:0][EntryWidth-1:0] ask_place_i,
+    input  logic [Queries-1:0][EntryWidth-1:0] request_entry_i,
     output logic [Queries-1:0][   Members-1:0] held_o,
     output logic                               freed_o       /// some room is free from the next cycle on
 );
@@ -41,7 +41,7 @@ module tw_slow_reads #(
   wire holds = reads && cycles > TimeBits'(1);
 
   logic [Units-1:0][TimeBits-1:0] left_q;
-  logic [Units-1:0][EntryWidth-1:0] place_q;
+  logic [Units-1:0][EntryWidth-1:0] entry_q;
   logic [Units-1:0][Members-1:0] members_q;
 
   always_comb begin
@@ -50,7 +50,7 @@ module tw_slow_reads #(
     for (int unsigned u = 0; u < Units; u++) begin
       if (left_q[u] == TimeBits'(1)) freed_o = 1'b1;
       for (int unsigned q = 0; q < Queries; q++)
-        if (left_q[u] != '0 && place_q[u] == ask_place_i[q]) held_o[q] |= members_q[u];
+        if (left_q[u] != '0 && entry_q[u] == request_entry_i[q]) held_o[q] |= members_q[u];
     end
   end
 
@@ -59,7 +59,7 @@ module tw_slow_reads #(
       if (left_q[u] != '0) left_q[u] <= left_q[u] - TimeBits'(1);
       if (holds && 32'(step_unit_i) == u) begin
         left_q[u] <= cycles - TimeBits'(1);
-        place_q[u] <= step_place_i;
+        entry_q[u] <= step_entry_i;
         members_q[u] <= step_members_i;
       end
     end

@@ -162,7 +162,7 @@ module tw_stages #(
   wire stage_t from_low = lowest(from_i), from_high = highest(from_i);
   wire stage_t to_low = lowest(to_i), to_high = highest(to_i);
   wire from_two = from_low != from_high, to_two = to_low != to_high;
-  wire place_t next_place = place_i + place_t'(1);
+  wire place_t next_entry = place_i + place_t'(1);
 
   always_comb begin
     reads_from = '0;
@@ -180,12 +180,12 @@ module tw_stages #(
       .rst_i,
       .step_valid_i,
       .step_unit_i,
-      .step_place_i  (operation_i),
-      .step_members_i(reads_from),
-      .step_size_i   (size_i),
+      .step_entry_i   (operation_i),
+      .step_members_i (reads_from),
+      .step_size_i    (size_i),
       .step_pace_i,
-      .ask_place_i   (operation_i),
-      .held_o        (held),
+      .request_entry_i(operation_i),
+      .held_o         (held),
       .freed_o
   );
 
@@ -202,15 +202,15 @@ module tw_stages #(
 
     wire takes = step_valid_i && from_i[s];
     wire fills = step_valid_i && to_i[s];
-    wire home_t comes_to = '{1'b1, step_unit_i, to_low == stage_t'(s) ? place_i : next_place};
-    wire moves = fills && home[s] != comes_to;
+    wire home_t arrives_to = '{1'b1, step_unit_i, to_low == stage_t'(s) ? place_i : next_entry};
+    wire moves = fills && home[s] != arrives_to;
     wire goes = step_valid_i && to_i != '0 && home[s].bank == step_unit_i
-        && (home[s].place == place_i || (to_two && home[s].place == next_place));  // another stage takes its ring
-    assign room_from[s] = moves ? whole[step_unit_i][comes_to.place] : reserved;
+        && (home[s].place == place_i || (to_two && home[s].place == next_entry));  // another stage takes its ring
+    assign room_from[s] = moves ? whole[step_unit_i][arrives_to.place] : reserved;
 
     always_ff @(posedge clk_i) begin
       if (!ready_q) home_q[clear_q] <= '0;
-      else if (fills || goes) home_q[operation_i] <= fills ? comes_to : '{1'b0, home[s].bank, home[s].place};
+      else if (fills || goes) home_q[operation_i] <= fills ? arrives_to : '{1'b0, home[s].bank, home[s].place};
       if (!ready_q) taken_q[clear_q] <= '0;
       else if (takes || moves) taken_q[operation_i] <= takes ? after(taken[s], flits) : room_from[s];
       if (!ready_q) reserved_q[clear_q] <= '0;
@@ -229,7 +229,7 @@ module tw_stages #(
   end
 
   assign status_there_o = &(there | ~from_i);
-  assign status_room_o = &(room | ~to_i) && (to_i == '0 || !held[own_i][place_i]) && !(to_two && held[own_i][next_place]);
+  assign status_room_o = &(room | ~to_i) && (to_i == '0 || !held[own_i][place_i]) && !(to_two && held[own_i][next_entry]);
 
   // --- Results
 
@@ -258,15 +258,15 @@ module tw_stages #(
   logic [Units-1:0] free;
 
   for (genvar u = 0; u < Units; u++) begin : unit
-    result_t coming;
+    result_t arriving;
     logic known, room_for_it;
     count_t flit_q;  // of the result
     write_t now, later_q, write;
     logic [255:0] later_data_q;
 
     wire queues = step_valid_i && to_i != '0 && step_unit_i == UnitWidth'(u);
-    wire comes = result_valid_i[u] && result_staged_i[u];
-    wire two = coming.low != coming.high;
+    wire arrives = result_valid_i[u] && result_staged_i[u];
+    wire two = arriving.low != arriving.high;
 
     tw_fifo #(
         .Width($bits(result_t)),
@@ -278,20 +278,20 @@ module tw_stages #(
         .in_ready_o (room_for_it),
         .in_data_i  (stepped),
         .out_valid_o(known),
-        .out_ready_i(comes && result_last_i[u]),
-        .out_data_o (coming),
+        .out_ready_i(arrives && result_last_i[u]),
+        .out_data_o (arriving),
         .count_o    ()
     );
 
-    assign now = '{comes, result_last_i[u], coming.operation, coming.low, coming.place, after(coming.low_at, flit_q)};
+    assign now = '{arrives, result_last_i[u], arriving.operation, arriving.low, arriving.place, after(arriving.low_at, flit_q)};
     assign write = later_q.valid ? later_q : now;
     wire position_t next = after(write.at, 1);
 
     always_ff @(posedge clk_i) begin
-      if (comes) flit_q <= result_last_i[u] ? '0 : flit_q + 1;
-      if (comes) later_data_q <= result_data_i[u];
-      later_q <= '{comes && two, result_last_i[u], coming.operation, coming.high, coming.place + place_t'(1),
-                  after(coming.high_at, flit_q)};
+      if (arrives) flit_q <= result_last_i[u] ? '0 : flit_q + 1;
+      if (arrives) later_data_q <= result_data_i[u];
+      later_q <= '{arrives && two, result_last_i[u], arriving.operation, arriving.high, arriving.place + place_t'(1),
+                  after(arriving.high_at, flit_q)};
       if (rst_i) begin
         flit_q <= '0;
         later_q.valid <= 1'b0;
@@ -349,8 +349,8 @@ module tw_stages #(
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
         results_fit : assert (room_for_it || !queues);
-        result_is_known : assert (known || !comes);
-        pause_after_two : assert (!later_q.valid || !comes);
+        result_is_known : assert (known || !arrives);
+        pause_after_two : assert (!later_q.valid || !arrives);
       end
     end
 `endif
@@ -387,7 +387,7 @@ module tw_stages #(
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       two_stages : assert (!step_valid_i || ($countones(from_i) <= 2 && $countones(to_i) <= 2 && (from_i & to_i) == '0));
-      own_place : assert (!step_valid_i || to_i == '0 || (step_unit_i == own_i && 32'(place_i) + 32'(to_two) < Entries));
+      own_entry : assert (!step_valid_i || to_i == '0 || (step_unit_i == own_i && 32'(place_i) + 32'(to_two) < Entries));
       waits_for_a_packet : assert (!wait_valid_i || !status_there_o);
       nothing_before_ready : assert (ready_q || !(step_valid_i || wait_valid_i || (result_valid_i & result_staged_i) != '0));
     end

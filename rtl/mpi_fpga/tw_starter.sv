@@ -4,12 +4,12 @@
 // Operations start one after another. Those along a tree have up to two processes of one step, which depend only on the
 // row: they are looked up in two cycles. For others every step of every process is requested, each after the previous
 // answer. Requests of running processes have priority (busy_i), and so have their answers over steps that depend only
-// on the row (come_i).
+// on the row (arriving_i).
 //
 // Order: as added. Latency: none from an operation to its first lookup if no other is being started; a request follows
 // its lookup by one cycle. Throughput: a lookup per cycle. Storage: Operations operations. idle_o and ask_* are
-// registers; look_* depend on add_*, busy_i, come_i and the answer in the same cycle. Critical path: from the answer
-// through the next process or step to look_*.
+// registers; look_* depend on add_*, busy_i, arriving_i and the answer in the same cycle. Critical path: from the
+// answer through the next process or step to look_*.
 module tw_starter #(
     parameter int unsigned Operations = 128,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1
@@ -23,16 +23,16 @@ module tw_starter #(
     output logic                      idle_o,
 
     input logic busy_i,  /// the row of a running process is looked up in this cycle
-  input logic come_i,  /// the step of a running process arrives in the next cycle
+  input logic arriving_i,  /// the step of a running process arrives in the next cycle
 
     // The row is looked up, and collective control is asked in the next cycle.
-    output logic                      look_valid_o,
-    output logic [OperationWidth-1:0] look_operation_o,
-    output logic                      ask_valid_o,
-    output logic [OperationWidth-1:0] ask_operation_o,
-    output logic                      ask_along_tree_o,
-    output logic [               4:0] ask_process_o,
-    output logic [               6:0] ask_step_o,
+    output logic                      lookup_valid_o,
+    output logic [OperationWidth-1:0] lookup_operation_o,
+    output logic                      request_valid_o,
+    output logic [OperationWidth-1:0] request_operation_o,
+    output logic                      request_along_tree_o,
+    output logic [               4:0] request_process_o,
+    output logic [               6:0] request_step_o,
 
     // Its answer to the last request, except along a tree: at least one process and step.
     input logic       answer_valid_i,
@@ -63,7 +63,7 @@ module tw_starter #(
   );
 
   assign idle_o = !queued;
-  assign look_operation_o = queued ? queued_operation : add_operation_i;
+  assign lookup_operation_o = queued ? queued_operation : add_operation_i;
   assign along_tree = queued ? queued_along_tree : add_along_tree_i;
 
   // The next request, for the first operation.
@@ -84,23 +84,23 @@ module tw_starter #(
     end
   end
 
-  assign look_valid_o = (queued || add_valid_i) && !busy_i && !(along_tree && come_i) && (!waiting_q || answered) && !over;
-  assign ends = over || (look_valid_o && along_tree && process_d == 5'd1);
+  assign lookup_valid_o = (queued || add_valid_i) && !busy_i && !(along_tree && arriving_i) && (!waiting_q || answered) && !over;
+  assign ends = over || (lookup_valid_o && along_tree && process_d == 5'd1);
 
   always_ff @(posedge clk_i) begin
-    process_q <= ends ? '0 : look_valid_o && along_tree ? process_d + 5'd1 : process_d;
+    process_q <= ends ? '0 : lookup_valid_o && along_tree ? process_d + 5'd1 : process_d;
     step_q <= ends ? '0 : step_d;
-    waiting_q <= (look_valid_o && !along_tree) || (waiting_q && !answer_valid_i);
-    ask_valid_o <= look_valid_o;
-    ask_operation_o <= look_operation_o;
-    ask_along_tree_o <= along_tree;
-    ask_process_o <= process_d;
-    ask_step_o <= step_d;
+    waiting_q <= (lookup_valid_o && !along_tree) || (waiting_q && !answer_valid_i);
+    request_valid_o <= lookup_valid_o;
+    request_operation_o <= lookup_operation_o;
+    request_along_tree_o <= along_tree;
+    request_process_o <= process_d;
+    request_step_o <= step_d;
     if (rst_i) begin
       process_q <= '0;
       step_q <= '0;
       waiting_q <= 1'b0;
-      ask_valid_o <= 1'b0;
+      request_valid_o <= 1'b0;
     end
   end
 

@@ -16,18 +16,18 @@ module tw_steps #(
     input logic clk_i,
     input logic rst_i,
 
-    input logic                    come_valid_i,
-    input logic [ProcessWidth-1:0] come_process_i,
-    input logic                    come_start_i,    /// first step of the process
-    input logic                    come_place_i,    /// otherwise, its entry
-    input logic [       Width-1:0] come_step_i,
+    input logic                    arriving_valid_i,
+    input logic [ProcessWidth-1:0] arriving_process_i,
+    input logic                    arriving_start_i,    /// first step of the process
+    input logic                    arriving_entry_i,    /// otherwise, its entry
+    input logic [       Width-1:0] arriving_step_i,
 
-    input logic                    ask_valid_i,
-    input logic [ProcessWidth-1:0] ask_process_i,
+    input logic                    request_valid_i,
+    input logic [ProcessWidth-1:0] request_process_i,
 
     // The requested process.
     output logic             at_valid_o,
-    output logic             at_place_o,
+    output logic             at_entry_o,
     output logic             step_valid_o,  /// its step had arrived at the request
     output logic [Width-1:0] step_data_o,
     input  logic             leave_i        /// it advances to the next step: this entry is free
@@ -40,15 +40,15 @@ module tw_steps #(
   (* ram_style = "distributed" *) logic left_q[Processes];
   logic [ProcessWidth-1:0] process_q;
   logic passed_q;  // the step that arrived in the cycle of the request
-  logic passed_place_q;
+  logic passed_entry_q;
   logic [Width-1:0] passed_step_q;
 
-  wire come_place = !come_start_i && come_place_i;
-  wire place = begun_q[process_q] != left_q[process_q];
+  wire arriving_entry = !arriving_start_i && arriving_entry_i;
+  wire entry = begun_q[process_q] != left_q[process_q];
   logic [1:0] known;
   logic [1:0][Width-1:0] step;
 
-  for (genvar p = 0; p < 2; p++) begin : place_
+  for (genvar p = 0; p < 2; p++) begin : entries
     logic [Width-1:0] steps_q[Processes];
     (* ram_style = "distributed" *) logic filled_q[Processes];  // a step is present if they differ
     (* ram_style = "distributed" *) logic emptied_q[Processes];
@@ -56,27 +56,27 @@ module tw_steps #(
     assign known[p] = filled_q[process_q] != emptied_q[process_q];
 
     always_ff @(posedge clk_i) begin
-      step[p] <= steps_q[ask_process_i];
-      if (come_valid_i && come_place == 1'(p)) steps_q[come_process_i] <= come_step_i;
-      if (come_valid_i && (come_start_i || come_place == 1'(p)))
-        filled_q[come_process_i] <= emptied_q[come_process_i] ^ (come_place == 1'(p));
-      if (leave_i && place == 1'(p)) emptied_q[process_q] <= filled_q[process_q];
+      step[p] <= steps_q[request_process_i];
+      if (arriving_valid_i && arriving_entry == 1'(p)) steps_q[arriving_process_i] <= arriving_step_i;
+      if (arriving_valid_i && (arriving_start_i || arriving_entry == 1'(p)))
+        filled_q[arriving_process_i] <= emptied_q[arriving_process_i] ^ (arriving_entry == 1'(p));
+      if (leave_i && entry == 1'(p)) emptied_q[process_q] <= filled_q[process_q];
     end
   end
 
   always_ff @(posedge clk_i) begin
-    at_valid_o <= !rst_i && ask_valid_i;
-    process_q <= ask_process_i;
-    passed_q <= come_valid_i && come_process_i == ask_process_i;
-    passed_place_q <= come_place;
-    passed_step_q <= come_step_i;
-    if (come_valid_i && come_start_i) begun_q[come_process_i] <= left_q[come_process_i];
+    at_valid_o <= !rst_i && request_valid_i;
+    process_q <= request_process_i;
+    passed_q <= arriving_valid_i && arriving_process_i == request_process_i;
+    passed_entry_q <= arriving_entry;
+    passed_step_q <= arriving_step_i;
+    if (arriving_valid_i && arriving_start_i) begun_q[arriving_process_i] <= left_q[arriving_process_i];
     if (leave_i) left_q[process_q] <= !left_q[process_q];
   end
 
-  assign step_valid_o = at_valid_o && known[place];
-  assign at_place_o = place;
-  assign step_data_o  = passed_q && passed_place_q == place ? passed_step_q : step[place];
+  assign step_valid_o = at_valid_o && known[entry];
+  assign at_entry_o = entry;
+  assign step_data_o = passed_q && passed_entry_q == entry ? passed_step_q : step[entry];
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

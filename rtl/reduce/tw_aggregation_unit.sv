@@ -83,22 +83,22 @@ module tw_aggregation_unit
   // Source of each operand, or the kept flit, as a number: a 16-way multiplexer takes two thirds of the LUTs of a
   // one-hot one.
   localparam int unsigned ChoiceWidth = $clog2(Sources + 1);
-  logic [Inputs-1:0] comes, kept_q;
+  logic [Inputs-1:0] arrives, held_q;
   logic [Inputs-1:0][ChoiceWidth-1:0] choice;
   logic [Inputs-1:0][255:0] kept_data_q, operands;
 
   for (genvar i = 0; i < Inputs; i++) begin : operand
     logic [2**ChoiceWidth-1:0][255:0] from;
     always_comb begin
-      comes[i]  = 1'b0;
+      arrives[i] = 1'b0;
       choice[i] = '0;
       for (int unsigned s = 0; s < Sources; s++) begin
         if (source_valid_i[s] && 32'(source_place_i[s]) == i) begin
-          comes[i] = 1'b1;
+          arrives[i] = 1'b1;
           choice[i] |= ChoiceWidth'(s);
         end
       end
-      if (!comes[i]) choice[i] = ChoiceWidth'(Sources);
+      if (!arrives[i]) choice[i] = ChoiceWidth'(Sources);
       from = '0;
       from[Sources-1:0] = source_data_i;
       from[Sources] = kept_data_q[i];
@@ -109,13 +109,13 @@ module tw_aggregation_unit
     end
   end
 
-  wire [Inputs-1:0] there = comes | kept_q;
-  wire complete = comes != '0 && $countones(there) == 32'(count_q);
+  wire [Inputs-1:0] received = arrives | held_q;
+  wire complete = arrives != '0 && $countones(received) == 32'(count_q);
   wire last = 7'(flit_q + 7'd1) == 7'd1 << size_q;
 
   always_ff @(posedge clk_i) begin
     kept_data_q <= operands;
-    kept_q <= complete ? '0 : there;
+    held_q <= complete ? '0 : received;
     if (complete) flit_q <= last ? '0 : flit_q + 7'd1;
     if (begin_valid_i) begin
       count_q <= begin_count_i;
@@ -129,7 +129,7 @@ module tw_aggregation_unit
       tag_q <= begin_tag_i;
     end
     if (rst_i) begin
-      kept_q <= '0;
+      held_q <= '0;
       flit_q <= '0;
     end
   end
@@ -209,10 +209,10 @@ module tw_aggregation_unit
   always_ff @(posedge clk_i) begin
     reading_q <= !rst_i && (begin_valid_i || (reading_q && !(complete && last)));
     if (!rst_i) begin
-      one_flit_of_a_place : assert ((comes & kept_q) == '0);
-      step_has_begun : assert (comes == '0 || reading_q);
+      one_flit_of_a_place : assert ((arrives & held_q) == '0);
+      step_has_begun : assert (arrives == '0 || reading_q);
       one_step_at_a_time : assert (!begin_valid_i || !reading_q || (complete && last));
-      no_stranger : assert ($countones(there) <= 32'(count_q) || comes == '0);
+      no_stranger : assert ($countones(received) <= 32'(count_q) || arrives == '0);
     end
   end
 `endif

@@ -35,17 +35,17 @@ module tw_lane
     output logic      [ TagBits-1:0] out_tag_o
 );
   // The lane's own operators, then the user's: each path through the lane has its latency.
-  localparam int unsigned Ways = 4;
+  localparam int unsigned Paths = 4;
 
-  function automatic logic way_built(int unsigned way);
-    way_built = 1'b0;
+  function automatic logic path_built(int unsigned path);
+    path_built = 1'b0;
     for (int unsigned t = 0; t < 32; t++)
-    way_built |= way == 0 ? Pairs[t][OperatorMaxloc:0] != 0 : Pairs[t][4'(OperatorMaxloc)+4'(way)];
+    path_built |= path == 0 ? Pairs[t][OperatorMaxloc:0] != 0 : Pairs[t][4'(OperatorMaxloc)+4'(path)];
   endfunction
   // Registers before the output register.
-  function automatic int unsigned way_stages(int unsigned way);
-    way_stages = way == 0 ? Latency : UserLatency[way-1];
-    if (way_stages > 0) way_stages--;
+  function automatic int unsigned path_stages(int unsigned path);
+    path_stages = path == 0 ? Latency : UserLatency[path-1];
+    if (path_stages > 0) path_stages--;
   endfunction
   function automatic int unsigned smallest_element();
     smallest_element = 16;
@@ -77,18 +77,18 @@ module tw_lane
   end
 
   // Each path: its units, accompanying fields, and the position of the elements in the result.
-  logic [Ways-1:0] ends;
-  logic [Ways-1:0][255:0] data;
-  logic [Ways-1:0][TagBits-1:0] tags;
-  for (genvar way = 0; way < Ways; way++) begin : ways
-    if (way_built(way)) begin : built
-      localparam int unsigned Stages = way_stages(way);
+  logic [Paths-1:0] ends;
+  logic [Paths-1:0][255:0] data;
+  logic [Paths-1:0][TagBits-1:0] tags;
+  for (genvar path = 0; path < Paths; path++) begin : paths
+    if (path_built(path)) begin : built
+      localparam int unsigned Stages = path_stages(path);
       logic [255:0] raw;
       logic enters, head;
       logic [5:0] bytes;
       logic [63:0] header;
 
-      if (way == 0) begin : own
+      if (path == 0) begin : own
         assign enters = in_valid_i && in_operation_i < OperatorUser0;
         tw_lane_units #(
             .Pairs (Pairs),
@@ -103,16 +103,16 @@ module tw_lane
             .result_o   (raw)
         );
       end else begin : user
-        localparam int unsigned Bits = 8 * UserBytes[way-1];
+        localparam int unsigned Bits = 8 * UserBytes[path-1];
         // In a first flit, elements of 16 bytes are moved down to an even word, and back.
         logic [255:0] a, b, result;
-        assign enters = in_valid_i && in_operation_i == operator_e'(4'(12 + way));
+        assign enters = in_valid_i && in_operation_i == operator_e'(4'(12 + path));
         assign a = in_head_i && Bits == 128 ? {64'd0, in_a_i[255:64]} : in_a_i;
         assign b = in_head_i && Bits == 128 ? {64'd0, in_b_i[255:64]} : in_b_i;
         assign raw = head && Bits == 128 ? {result[191:0], 64'd0} : result;
         for (genvar i = 0; i < 256 / Bits; i++) begin : elements
           tw_user_operator #(
-              .Index (way - 1),
+              .Index (path - 1),
               .Bits  (Bits),
               .Stages(Stages)
           ) operator (
@@ -125,11 +125,11 @@ module tw_lane
       end
 
       if (Stages == 0) begin : at_once
-        assign ends[way] = enters;
+        assign ends[path] = enters;
       end else begin : later
         logic [Stages-1:0] valid_q;
         always_ff @(posedge clk_i) valid_q <= rst_i ? '0 : Stages'({valid_q, enters});
-        assign ends[way] = valid_q[Stages-1];
+        assign ends[path] = valid_q[Stages-1];
       end
       tw_delay #(
           .Width (1 + 6 + 64 + TagBits),
@@ -137,15 +137,15 @@ module tw_lane
       ) along (
           .clk_i,
           .in_i ({in_head_i, in_bytes_i, in_a_i[63:0], in_tag_i}),
-          .out_o({head, bytes, header, tags[way]})
+          .out_o({head, bytes, header, tags[path]})
       );
       always_comb begin
         for (int unsigned i = 0; i < 32; i++)
-        data[way][8*i+:8] = bytes > 6'(i / Granule * Granule) ? raw[8*i+:8] : 8'd0;
-        if (head) data[way][63:0] = header;
+        data[path][8*i+:8] = bytes > 6'(i / Granule * Granule) ? raw[8*i+:8] : 8'd0;
+        if (head) data[path][63:0] = header;
       end
     end else begin : none
-      assign {ends[way], data[way], tags[way]} = '0;
+      assign {ends[path], data[path], tags[path]} = '0;
     end
   end
 
@@ -154,10 +154,10 @@ module tw_lane
   always_comb begin
     data_d = '0;
     tag_d  = '0;
-    for (int unsigned way = 0; way < Ways; way++)
-    if (ends[way]) begin
-      data_d |= data[way];
-      tag_d |= tags[way];
+    for (int unsigned path = 0; path < Paths; path++)
+    if (ends[path]) begin
+      data_d |= data[path];
+      tag_d |= tags[path];
     end
   end
   always_ff @(posedge clk_i) begin
@@ -172,7 +172,7 @@ module tw_lane
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       is_built : assert (!in_valid_i || built_for_type[in_operation_i]);
-      one_result : assert ((ends & (ends - Ways'(1))) == 0);
+      one_result : assert ((ends & (ends - Paths'(1))) == 0);
     end
   end
 `endif

@@ -61,24 +61,24 @@ module tw_broadcast
   member_t child_q, after_q;  // child whose turn it is, and the next one unless it is the last
   rank_t at_q;
   logic last_q;  // the child is the last
-  logic copied_q, given_q;  // the packet at the head: to all children, to the kernel
+  logic copied_q, delivered_q;  // the packet at the head: to all children, to the kernel
 
-  logic placed, there, packer_ready, part_valid, part_empty, packets_ready, packet_valid, unpacker_ready, out_ready;
+  logic tree_valid, synch_available, packer_ready, part_valid, part_empty, packets_ready, packet_valid, unpacker_ready, out_ready;
   rank_t parent, children;
   member_t first_child;
   logic [PacketBits-1:0] part, packet;
   wire smi_header_t packet_header = packet[HeaderBits-1:0];
 
   wire opens = open_valid_i && open_ready_o && open_i.count != 0;
-  wire takes = in_valid_i && in_ready_o;
-  wire placing = state_q == Tree && placed;
-  wire uses = state_q == Children && there;
+  wire accept = in_valid_i && in_ready_o;
+  wire tree_done = state_q == Tree && tree_valid;
+  wire uses = state_q == Children && synch_available;
   wire front = state_q == Run && packet_valid;
   wire copies = front && !copied_q && children != 0 && out_ready;
   wire copied = copied_q || children == 0 || (copies && last_q);
-  wire gives = front && gets_q && !given_q && unpacker_ready;
-  wire given = root_q || given_q || gives;
-  wire pops = front && copied && given;
+  wire loads = front && gets_q && !delivered_q && unpacker_ready;
+  wire delivered = root_q || delivered_q || loads;
+  wire pops = front && copied && delivered;
   wire closes = state_q == Run && !packet_valid && left_q == 0 && part_empty && !out_valid_o;
 
   assign open_ready_o = state_q == Closed;
@@ -88,20 +88,20 @@ module tw_broadcast
   wire moves = uses || copies;
   wire member_t next_child = last_q ? first_child : after_q;
   member_t child_d;
-  rank_t at_d, ask;
+  rank_t at_d, synch_source;
   always_comb begin
     child_d = child_q;
     at_d = at_q;
-    ask = child_q.rank;
-    if (uses) ask = next_child.rank;
+    synch_source = child_q.rank;
+    if (uses) synch_source = next_child.rank;
     if (moves) begin
       child_d = next_child;
       at_d = last_q ? 0 : at_q + 1;
     end
-    if (placing) begin
+    if (tree_done) begin
       child_d = first_child;
       at_d = 0;
-      ask = first_child.rank;
+      synch_source = first_child.rank;
     end
   end
 
@@ -116,18 +116,18 @@ module tw_broadcast
       {root_q, gets_q} <= '0;
       left_q <= 0;
       any_q <= 1'b0;
-      {copied_q, given_q} <= '0;
+      {copied_q, delivered_q} <= '0;
     end else begin
       unique case (state_q)
         Closed: if (opens) state_q <= Tree;
-        Tree: if (placed) state_q <= children != 0 ? Children : root_q ? Run : Announce;
+        Tree: if (tree_valid) state_q <= children != 0 ? Children : root_q ? Run : Announce;
         Children: if (uses && last_q) state_q <= root_q ? Run : Announce;
         Announce: if (out_ready) state_q <= Run;
         default: if (closes) state_q <= Closed;
       endcase
       if (front) begin
         copied_q <= copied && !pops;
-        given_q  <= given && !pops;
+        delivered_q <= delivered && !pops;
       end
       if (opens) begin
         root_q <= open_i.own == open_i.root;
@@ -135,7 +135,7 @@ module tw_broadcast
         left_q <= open_i.count;
         any_q <= 1'b1;
         one_q <= open_i.count == 1;
-      end else if (takes) begin
+      end else if (accept) begin
         left_q <= left_q - 1;
         any_q <= !one_q;
         one_q <= left_q == 2;
@@ -151,7 +151,7 @@ module tw_broadcast
       .rst_i,
       .open_valid_i  (opens),
       .open_i,
-      .out_valid_o   (placed),
+      .out_valid_o   (tree_valid),
       .out_parent_o  (parent),
       .out_children_o(children),
       .out_child_o   (first_child)
@@ -163,9 +163,9 @@ module tw_broadcast
       .rst_i,
       .in_valid_i (control_valid_i),
       .in_source_i(control_header.source),
-      .ask_i      (ask),
+      .query_i    (synch_source),
       .use_i      (uses),
-      .there_o    (there)
+      .available_o(synch_available)
   );
 
   tw_packer #(
@@ -173,7 +173,7 @@ module tw_broadcast
   ) packer (
       .clk_i,
       .rst_i,
-      .in_valid_i     (takes),
+      .in_valid_i     (accept),
       .in_ready_o     (packer_ready),
       .in_data_i      (in_data_i),
       .in_last_i      (one_q),
@@ -206,7 +206,7 @@ module tw_broadcast
       .clk_i,
       .rst_i,
       .in_size_i  (open_q.size),
-      .in_valid_i (gives),
+      .in_valid_i (loads),
       .in_ready_o (unpacker_ready),
       .in_data_i  (packet),
       .out_valid_o(out_valid_o),

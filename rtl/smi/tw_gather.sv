@@ -46,8 +46,8 @@ module tw_gather
   typedef enum logic [2:0] {
     Closed,
     Tree,
-    Give,
-    Ask,
+    Send,
+    Grant,
     Get,
     Deliver
   } state_e;
@@ -58,13 +58,13 @@ module tw_gather
   logic [31:0] left_q;  // elements that the kernel has still to supply
   logic any_q, one_q;  // left_q is above 0, left_q is 1
   member_t from_q;  // requested rank
-  logic [31:0] coming_q;  // elements that it has still to send
+  logic [31:0] expected_q;  // elements that it has still to send
   logic [8:0] part_q;  // rank whose elements the root's kernel receives
-  logic [31:0] wanted_q;  // elements of that rank not taken yet
-  logic last_wanted_q;  // wanted_q is 1
+  logic [31:0] unread_q;  // elements of that rank not taken yet
+  logic last_unread_q;  // unread_q is 1
   logic granted_q;  // the root has sent its request
 
-  logic placed, there, packer_ready, part_valid, part_empty, packets_ready, packet_valid;
+  logic tree_valid, synch_available, packer_ready, part_valid, part_empty, packets_ready, packet_valid;
   logic unpacker_ready, unpacker_valid, own_ready, own_valid, out_ready;
   rank_t parent;
   element_t unpacked, own;
@@ -73,19 +73,19 @@ module tw_gather
   wire smi_header_t data_header = data_data_i[HeaderBits-1:0];
 
   wire opens = open_valid_i && open_ready_o && open_i.count != 0;
-  wire takes = in_valid_i && in_ready_o;
-  wire gets = data_valid_i && data_ready_o;
+  wire accept = in_valid_i && in_ready_o;
+  wire receives = data_valid_i && data_ready_o;
   wire taken = out_valid_o && out_ready_i;
   wire own_turn = root_q && part_q == 9'(open_q.own);
-  wire own_asked = from_q.own == open_q.own;
-  wire sends = state_q == Give && packet_valid && granted_q && out_ready;
-  wire uses = state_q == Give && packet_valid && !granted_q && there;
-  wire asks = state_q == Ask && !own_asked;
+  wire grants_own = from_q.own == open_q.own;
+  wire sends = state_q == Send && packet_valid && granted_q && out_ready;
+  wire uses = state_q == Send && packet_valid && !granted_q && synch_available;
+  wire grants = state_q == Grant && !grants_own;
   wire unpacks = root_q && packet_valid && unpacker_ready;
   wire pops = root_q ? unpacks : sends;
-  wire ask_next = (state_q == Ask && own_asked) || (state_q == Get && coming_q == 0);
-  wire closes = (state_q == Give && !packet_valid && !any_q && part_empty) ||
-      (state_q == Deliver && (taken && last_wanted_q ? part_q + 9'd1 : part_q) == open_q.ranks);
+  wire grant_next = (state_q == Grant && grants_own) || (state_q == Get && expected_q == 0);
+  wire closes = (state_q == Send && !packet_valid && !any_q && part_empty) ||
+      (state_q == Deliver && (taken && last_unread_q ? part_q + 9'd1 : part_q) == open_q.ranks);
 
   assign open_ready_o = state_q == Closed;
   assign in_ready_o   = any_q && (root_q ? own_ready : packer_ready);
@@ -93,23 +93,23 @@ module tw_gather
   assign out_valid_o  = own_turn ? own_valid : unpacker_valid;
   assign out_data_o   = own_turn ? own : unpacked;
 
-  wire rank_t ask = parent;
+  wire rank_t synch_source = parent;
 
   always_ff @(posedge clk_i) begin
     if (opens) open_q <= open_i;
     if (opens) from_q <= '{own: 0, rank: open_i.first};
-    else if (ask_next) from_q <= next_member(from_q, open_q);
-    if (opens) coming_q <= open_i.count;
-    else if (ask_next) coming_q <= open_q.count;
-    else if (gets) coming_q <= coming_q - 32'(data_header.count);
+    else if (grant_next) from_q <= next_member(from_q, open_q);
+    if (opens) expected_q <= open_i.count;
+    else if (grant_next) expected_q <= open_q.count;
+    else if (receives) expected_q <= expected_q - 32'(data_header.count);
     if (opens) begin
       part_q <= 0;
-      wanted_q <= open_i.count;
-      last_wanted_q <= open_i.count == 1;
+      unread_q <= open_i.count;
+      last_unread_q <= open_i.count == 1;
     end else if (taken) begin
-      if (last_wanted_q) part_q <= part_q + 1;
-      wanted_q <= last_wanted_q ? open_q.count : wanted_q - 1;
-      last_wanted_q <= last_wanted_q ? open_q.count == 1 : wanted_q == 2;
+      if (last_unread_q) part_q <= part_q + 1;
+      unread_q <= last_unread_q ? open_q.count : unread_q - 1;
+      last_unread_q <= last_unread_q ? open_q.count == 1 : unread_q == 2;
     end
     if (rst_i) begin
       state_q <= Closed;
@@ -119,12 +119,12 @@ module tw_gather
       granted_q <= 1'b0;
     end else begin
       unique case (state_q)
-        Closed: if (opens) state_q <= open_i.own == open_i.root ? Ask : Tree;
-        Tree: if (placed) state_q <= Give;
-        Ask:
-        if (ask_next) state_q <= 9'(from_q.own) + 9'd1 == open_q.ranks ? Deliver : Ask;
+        Closed: if (opens) state_q <= open_i.own == open_i.root ? Grant : Tree;
+        Tree: if (tree_valid) state_q <= Send;
+        Grant:
+        if (grant_next) state_q <= 9'(from_q.own) + 9'd1 == open_q.ranks ? Deliver : Grant;
         else if (out_ready) state_q <= Get;
-        Get: if (ask_next) state_q <= 9'(from_q.own) + 9'd1 == open_q.ranks ? Deliver : Ask;
+        Get: if (grant_next) state_q <= 9'(from_q.own) + 9'd1 == open_q.ranks ? Deliver : Grant;
         default: if (closes) state_q <= Closed;
       endcase
       if (opens) granted_q <= 1'b0;
@@ -135,7 +135,7 @@ module tw_gather
         left_q <= open_i.count;
         any_q <= 1'b1;
         one_q <= open_i.count == 1;
-      end else if (takes) begin
+      end else if (accept) begin
         left_q <= left_q - 1;
         any_q <= !one_q;
         one_q <= left_q == 2;
@@ -148,7 +148,7 @@ module tw_gather
       .rst_i,
       .open_valid_i  (opens && open_i.own != open_i.root),
       .open_i,
-      .out_valid_o   (placed),
+      .out_valid_o   (tree_valid),
       .out_parent_o  (parent),
       .out_children_o(),
       .out_child_o   ()
@@ -160,9 +160,9 @@ module tw_gather
       .rst_i,
       .in_valid_i (control_valid_i),
       .in_source_i(control_header.source),
-      .ask_i      (ask),
+      .query_i    (synch_source),
       .use_i      (uses),
-      .there_o    (there)
+      .available_o(synch_available)
   );
 
   tw_packer #(
@@ -170,7 +170,7 @@ module tw_gather
   ) packer (
       .clk_i,
       .rst_i,
-      .in_valid_i     (takes && !root_q),
+      .in_valid_i     (accept && !root_q),
       .in_ready_o     (packer_ready),
       .in_data_i      (in_data_i),
       .in_last_i      (one_q),
@@ -189,7 +189,7 @@ module tw_gather
   ) packets (
       .clk_i,
       .rst_i,
-      .in_valid_i (root_q ? gets : part_valid),
+      .in_valid_i (root_q ? receives : part_valid),
       .in_ready_o (packets_ready),
       .in_data_i  (root_q ? data_data_i : part),
       .out_valid_o(packet_valid),
@@ -202,7 +202,7 @@ module tw_gather
   ) own_elements (
       .clk_i,
       .rst_i,
-      .in_valid_i (takes && root_q),
+      .in_valid_i (accept && root_q),
       .in_ready_o (own_ready),
       .in_data_i  (in_data_i & element_bits(open_q.size)),
       .out_valid_o(own_valid),
@@ -228,14 +228,14 @@ module tw_gather
   logic [PacketBits-1:0] sent;
   always_comb begin
     sent = {packet[PacketBits-1:HeaderBits], header(rank_i, parent, 8'(Port), OperationGather, packet_header.count)};
-    if (asks) sent = PacketBits'({32'd1, header(rank_i, from_q.rank, 8'(Port), OperationSynch, 5'd1)});
+    if (grants) sent = PacketBits'({32'd1, header(rank_i, from_q.rank, 8'(Port), OperationSynch, 5'd1)});
   end
   tw_skid #(
       .Width(PacketBits)
   ) out (
       .clk_i,
       .rst_i,
-      .in_valid_i (sends || asks),
+      .in_valid_i (sends || grants),
       .in_ready_o (out_ready),
       .in_data_i  (sent),
       .out_valid_o(packet_valid_o),

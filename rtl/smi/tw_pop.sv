@@ -45,7 +45,7 @@ module tw_pop
 );
   localparam int unsigned Bits = 8 << Size;  // of an element
   localparam int unsigned Payload = 32'(payload_elements(PacketBytes, 2'(Size)));
-  localparam int unsigned Elements = Circuits ? Payload : most_elements(PacketBytes, Size);  // per packet, at most
+  localparam int unsigned Elements = Circuits ? Payload : max_elements(PacketBytes, Size);  // per packet, at most
   localparam int unsigned IndexBits = Circuits ? $bits(payload_t) : 5;
   localparam int unsigned CountBits = 34;
 
@@ -69,8 +69,8 @@ module tw_pop
   // Remaining elements of the channel, less 1; below -1: elements delivered before their channels are open.
   logic [CountBits-1:0] left_q;
   wire any = !left_q[CountBits-1];
-  packets_t taken_q;  // packets whose credits have not been returned
-  logic owes_q, returns_q;  // taken_q is above 0, and at least half of the window
+  packets_t unreturned_q;  // packets whose credits have not been returned
+  logic has_unreturned_q, returns_q;  // unreturned_q is above 0, and at least half of the window
   logic [IndexBits-1:0] index_q;  // of the element
   logic [31:0] within_q;  // remaining elements of a circuit
   logic final_q;  // within_q is 1
@@ -93,26 +93,26 @@ module tw_pop
   wire [31:0] circuit_left = begins_circuit ? next_elements_q : within_q;
   wire last_of_circuit = begins_circuit ? next_one_q : final_q;
   wire rank_t source = !payload ? packet_header.source : begins_circuit ? next_source_q : source_q;
-  wire gives = out_valid_o && out_ready_i;
+  wire delivers = out_valid_o && out_ready_i;
   wire [IndexBits-1:0] next_index = index_q + 1;
   wire last = payload ? last_of_circuit || 32'(next_index) == Payload : next_index == IndexBits'(packet_header.count);
-  wire ends = gives && last;
-  wire returns = owes_q && (!any || returns_q) && out_ready;
+  wire ends = delivers && last;
+  wire returns = has_unreturned_q && (!any || returns_q) && out_ready;
   wire channel_t next = next_valid_q ? next_q : channel_of(open_i);
-  wire loads = !any && !owes_q && (next_valid_q || open_valid_i);
+  wire loads = !any && !has_unreturned_q && (next_valid_q || open_valid_i);
 
   assign open_ready_o = !next_valid_q;
   assign out_valid_o  = packet_valid && (any || !credited);
   assign out_source_o = source;
 
-  packets_t taken_d;
-  assign taken_d = (returns ? 0 : taken_q) + packets_t'(ends && credited);
+  packets_t unreturned_d;
+  assign unreturned_d = (returns ? 0 : unreturned_q) + packets_t'(ends && credited);
 
   always_ff @(posedge clk_i) begin
     if (loads) open_q <= next;
     if (open_valid_i && open_ready_o) next_q <= channel_of(open_i);
-    returns_q <= taken_d >= open_q.window / 2;
-    if (gives) begin
+    returns_q <= unreturned_d >= open_q.window / 2;
+    if (delivers) begin
       source_q <= source;
       within_q <= circuit_left - 1;
       final_q  <= circuit_left == 2;
@@ -120,15 +120,15 @@ module tw_pop
     if (rst_i) begin
       next_valid_q <= 1'b0;
       left_q <= '1;
-      taken_q <= 0;
-      owes_q <= 1'b0;
+      unreturned_q <= 0;
+      has_unreturned_q <= 1'b0;
       index_q <= 0;
     end else begin
       next_valid_q <= (next_valid_q || open_valid_i) && !loads;
-      left_q <= left_q + (loads ? CountBits'(next.count) : '0) - CountBits'(gives);
-      taken_q <= taken_d;
-      owes_q <= taken_d != 0;
-      if (gives) index_q <= last ? 0 : next_index;
+      left_q <= left_q + (loads ? CountBits'(next.count) : '0) - CountBits'(delivers);
+      unreturned_q <= unreturned_d;
+      has_unreturned_q <= unreturned_d != 0;
+      if (delivers) index_q <= last ? 0 : next_index;
     end
   end
 
@@ -137,11 +137,11 @@ module tw_pop
   if (Circuits) begin : circuits
     logic data_last, opened_q;
     wire smi_circuit_t data_circuit = data_data_i[$bits(smi_circuit_t)-1:0];
-    wire comes = data_valid_i && data_ready_o;
+    wire arrives = data_valid_i && data_ready_o;
     wire opens = !data_payload && !data_last;
 
     assign data_ready_o = packets_ready && (!next_circuit_q || data_payload);
-    assign data_keeps   = comes && !opens;
+    assign data_keeps   = arrives && !opens;
     assign data_begins  = data_payload && opened_q;
 
     tw_circuit #(
@@ -149,7 +149,7 @@ module tw_pop
     ) circuit (
         .clk_i,
         .rst_i,
-        .taken_i (comes),
+        .taken_i (arrives),
         .packet_i(data_circuit),
         .to_i    (1'b0),
         .to_o    (),
@@ -158,14 +158,14 @@ module tw_pop
     );
 
     always_ff @(posedge clk_i) begin
-      if (comes) opened_q <= opens;
-      if (comes && opens) begin
+      if (arrives) opened_q <= opens;
+      if (arrives && opens) begin
         next_elements_q <= data_circuit.elements;
         next_one_q <= data_circuit.elements == 1;
         next_source_q <= data_circuit.source;
       end
       if (rst_i) next_circuit_q <= 1'b0;
-      else next_circuit_q <= (comes && opens) || (next_circuit_q && !(gives && begins_circuit));
+      else next_circuit_q <= (arrives && opens) || (next_circuit_q && !(delivers && begins_circuit));
     end
   end else begin : no_circuits
     assign data_ready_o = packets_ready;
@@ -205,7 +205,7 @@ module tw_pop
       .rst_i,
       .in_valid_i (returns),
       .in_ready_o (out_ready),
-      .in_data_i  ({open_q.peer, taken_q}),
+      .in_data_i  ({open_q.peer, unreturned_q}),
       .out_valid_o(packet_valid_o),
       .out_ready_i(packet_ready_i),
       .out_data_o ({to, grant})
@@ -216,7 +216,7 @@ module tw_pop
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      owes_agrees : assert (owes_q == (taken_q != 0));
+      unreturned_agrees : assert (has_unreturned_q == (unreturned_q != 0));
     end
   end
 `endif

@@ -72,7 +72,7 @@ module tw_push
   logic next_valid_q;
   logic [31:0] left_q;
   logic any_q, one_q;  // left_q is above 0, left_q is 1
-  packets_t credits_q, under_way_q;
+  packets_t credits_q, in_flight_q;
   logic credit_q, back_q;  // a credit exists or none is needed; no packets are in flight
   rank_t peer_q;  // of the packet being packed
   logic credited_q, payload_q;  // it uses a credit; it follows in a circuit
@@ -104,9 +104,9 @@ module tw_push
   assign open_ready_o = !next_valid_q;
   assign in_ready_o   = any_q && packer_ready && (!begins || credit_q);
 
-  packets_t credits_d, under_way_d;
+  packets_t credits_d, in_flight_d;
   assign credits_d   = loads ? next.window : credits_q + grant - packets_t'(takes_credit);
-  assign under_way_d = under_way_q - grant + packets_t'(takes_credit);
+  assign in_flight_d = in_flight_q - grant + packets_t'(takes_credit);
 
   always_ff @(posedge clk_i) begin
     if (loads) open_q <= next;
@@ -129,7 +129,7 @@ module tw_push
       next_valid_q <= 1'b0;
       left_q <= 0;
       any_q <= 1'b0;
-      under_way_q <= 0;
+      in_flight_q <= 0;
       back_q <= 1'b1;
       announces_q <= 1'b0;
       follow_q <= 0;
@@ -150,8 +150,8 @@ module tw_push
         any_q <= !one_q;
         one_q <= left_q == 2;
       end
-      under_way_q <= under_way_d;
-      back_q <= under_way_d == 0;
+      in_flight_q <= in_flight_d;
+      back_q <= in_flight_d == 0;
     end
   end
 
@@ -198,8 +198,8 @@ module tw_push
     if (!rst_i) begin
       flags_agree : assert (any_q == (left_q != 0) && (!any_q || one_q == (left_q == 1)));
       announced_before_the_next : assert (!announce || !announces_q);
-      back_agrees : assert (back_q == (under_way_q == 0));
-      no_more_than_given : assert (!control_valid_i || grant <= under_way_q);
+      back_agrees : assert (back_q == (in_flight_q == 0));
+      never_exceeds_in_flight : assert (!control_valid_i || grant <= in_flight_q);
     end
   end
 `endif

@@ -60,16 +60,16 @@ module tw_reduce
     $error("tw_reduce: Children must be 1 to 255, Tile 1 to 16384");
   end
 
-  localparam int unsigned PlaceBits = $clog2(2 * Tile);  // of two tiles
-  localparam int unsigned Depth = 1 << PlaceBits;
+  localparam int unsigned SlotBits = $clog2(2 * Tile);  // of two tiles
+  localparam int unsigned Depth = 1 << SlotBits;
   // Counts are wide enough to tell which of two elements comes first.
-  localparam int unsigned CountBits = PlaceBits + 2;
+  localparam int unsigned CountBits = SlotBits + 2;
   localparam int unsigned SourceBits = Children > 1 ? $clog2(Children) : 1;
   localparam int unsigned StepBits = $clog2(Children + 1);
   localparam int unsigned WaitingBits = $clog2((Children + 1) * Depth + 1);
 
   typedef logic [CountBits-1:0] count_t;
-  typedef logic [PlaceBits-1:0] place_t;
+  typedef logic [SlotBits-1:0] slot_t;
   typedef logic [SourceBits-1:0] source_t;
   typedef logic [StepBits-1:0] step_t;
   typedef enum logic [1:0] {
@@ -79,7 +79,7 @@ module tw_reduce
     Run
   } state_e;
   typedef struct packed {
-    place_t place;
+    slot_t slot;
     step_t step;  // number of elements combined into it after this step
     logic first, last;
   } tag_t;
@@ -92,12 +92,12 @@ module tw_reduce
   logic [15:0] tile_left_q;  // remaining results of a tile
   logic tile_one_q;  // tile_left_q is 1
   logic [1:0] room_q;  // for tiles
-  logic [PlaceBits:0] ahead_q;  // elements from the kernel whose results have not left
+  logic [SlotBits:0] outstanding_q;  // elements from the kernel whose results have not left
   logic granted_q;  // the parent has room for the packet
   member_t child_q;  // child whose turn it is
   rank_t at_q;
 
-  logic placed, there, packer_ready, part_valid, part_last, part_empty, packet_valid, unpacker_ready, unpacker_valid, out_ready;
+  logic tree_valid, synch_available, packer_ready, part_valid, part_last, part_empty, packet_valid, unpacker_ready, unpacker_valid, out_ready;
   logic result_valid, results_ready;
   rank_t parent, children;
   member_t first_child;
@@ -107,18 +107,18 @@ module tw_reduce
   wire smi_header_t part_header = part[HeaderBits-1:0];
 
   wire opens = open_valid_i && open_ready_o && open_i.count != 0;
-  wire takes = in_valid_i && in_ready_o;
+  wire accept = in_valid_i && in_ready_o;
   wire run = state_q == Run;
-  wire placing = state_q == Tree && placed;
+  wire tree_done = state_q == Tree && tree_valid;
   wire preparing = state_q == Prepare;
   wire leaf = children == 0;
   wire last_child = at_q + 8'd1 == children;
-  wire element_t given = in_data_i & element_bits(open_q.size);
+  wire element_t own_element = in_data_i & element_bits(open_q.size);
 
   // Packets: grants to the children, or results.
   wire grants = run && !leaf && to_grant_any_q && room_q != 0;
   wire sends = run && part_valid && granted_q && !grants && out_ready;
-  wire uses = run && part_valid && !granted_q && there;
+  wire uses = run && part_valid && !granted_q && synch_available;
   wire granted_one = grants && out_ready;
   wire tile_granted = granted_one && last_child;
   wire last_tile = to_grant_q <= 32'(open_q.tile);
@@ -129,13 +129,13 @@ module tw_reduce
   wire closes = run && !results_any_q && part_empty;
 
   assign open_ready_o = state_q == Closed;
-  assign in_ready_o   = run && any_q && !ahead_q[PlaceBits];
+  assign in_ready_o   = run && any_q && !outstanding_q[SlotBits];
   assign out_valid_o  = root_q && result_valid;
   assign out_data_o   = result;
 
   always_ff @(posedge clk_i) begin
     if (opens) open_q <= open_i;
-    if (placing) begin
+    if (tree_done) begin
       child_q <= first_child;
       at_q <= 0;
     end else if (preparing || granted_one) begin
@@ -149,7 +149,7 @@ module tw_reduce
       tile_one_q <= open_i.tile == 1;
       to_grant_q <= open_i.count;
       room_q <= 2;
-      ahead_q <= 0;
+      outstanding_q <= 0;
     end else begin
       if (pops) begin
         results_left_q <= results_left_q - 1;
@@ -159,7 +159,7 @@ module tw_reduce
       end
       if (tile_granted) to_grant_q <= to_grant_q - 32'(open_q.tile);
       room_q  <= room_q + 2'(pops && ends_tile) - 2'(tile_granted);
-      ahead_q <= ahead_q + (PlaceBits + 1)'(takes) - (PlaceBits + 1)'(pops);
+      outstanding_q <= outstanding_q + (SlotBits + 1)'(accept) - (SlotBits + 1)'(pops);
     end
     if (rst_i) begin
       state_q <= Closed;
@@ -170,7 +170,7 @@ module tw_reduce
     end else begin
       unique case (state_q)
         Closed: if (opens) state_q <= Tree;
-        Tree: if (placed) state_q <= leaf ? Run : Prepare;
+        Tree: if (tree_valid) state_q <= leaf ? Run : Prepare;
         Prepare: if (last_child) state_q <= Run;
         default: if (closes) state_q <= Closed;
       endcase
@@ -183,7 +183,7 @@ module tw_reduce
         results_any_q <= 1'b1;
         to_grant_any_q <= 1'b1;
       end else begin
-        if (takes) begin
+        if (accept) begin
           left_q <= left_q - 1;
           any_q <= !one_q;
           one_q <= left_q == 2;
@@ -199,7 +199,7 @@ module tw_reduce
       .rst_i,
       .open_valid_i  (opens),
       .open_i,
-      .out_valid_o   (placed),
+      .out_valid_o   (tree_valid),
       .out_parent_o  (parent),
       .out_children_o(children),
       .out_child_o   (first_child)
@@ -211,30 +211,30 @@ module tw_reduce
       .rst_i,
       .in_valid_i (control_valid_i),
       .in_source_i(control_header.source),
-      .ask_i      (parent),
+      .query_i    (parent),
       .use_i      (uses),
-      .there_o    (there)
+      .available_o(synch_available)
   );
 
   // Elements from children: one per cycle, always with room.
   logic [SourceBits:0] child_of_q[256], from_q;  // index of a child, from the first on
-  count_t came_q[1<<SourceBits];  // of children other than the first
-  count_t base_came_q, own_came_q;
+  count_t arrived_q[1<<SourceBits];  // of children other than the first
+  count_t base_arrived_q, own_arrived_q;
   wire loads = packet_valid && unpacker_ready;
   wire from_base = from_q == 0;
   wire source_t from = source_t'(from_q - (SourceBits + 1)'(1));
-  wire keeps = unpacker_valid && !from_base;
-  wire count_t came = came_q[from];
+  wire stores = unpacker_valid && !from_base;
+  wire count_t arrived = arrived_q[from];
   wire source_t at = source_t'(at_q);
 
   always_ff @(posedge clk_i) begin
     if (preparing) child_of_q[child_q.rank] <= (SourceBits + 1)'(at_q);
     if (loads) from_q <= child_of_q[packet_header.source];
-    if (preparing || keeps) came_q[preparing ? at : from] <= preparing ? 0 : came + 1;
-    if (opens) {base_came_q, own_came_q} <= '0;
+    if (preparing || stores) arrived_q[preparing ? at : from] <= preparing ? 0 : arrived + 1;
+    if (opens) {base_arrived_q, own_arrived_q} <= '0;
     else begin
-      if (unpacker_valid && from_base) base_came_q <= base_came_q + 1;
-      if (takes) own_came_q <= own_came_q + 1;
+      if (unpacker_valid && from_base) base_arrived_q <= base_arrived_q + 1;
+      if (accept) own_arrived_q <= own_arrived_q + 1;
     end
   end
 
@@ -270,30 +270,30 @@ module tw_reduce
   step_t done_q[Depth], sent_q[Depth];  // steps of an element: completed; started
   source_t source_q;
   count_t next_q, own_next_q;  // its next element; the kernel's
-  count_t opened_q, begun_q;  // elements whose first step has entered the lane, has left it
+  count_t opened_q, first_done_q;  // elements whose first step has entered the lane, has left it
   logic [WaitingBits-1:0] waiting_q;  // elements of these children that have not entered the lane
 
   wire lane_open = run && !leaf;
   wire source_t kernel = source_t'(children - 8'd1);  // index as a source, behind the children
   wire source_t next_source = source_q + 1 == kernel ? '0 : source_q + 1;
-  wire place_t place = next_q[PlaceBits-1:0], own_place = own_next_q[PlaceBits-1:0];
+  wire slot_t slot = next_q[SlotBits-1:0], own_slot = own_next_q[SlotBits-1:0];
   wire first = next_q == opened_q, own_first = own_next_q == opened_q;
-  wire count_t behind = next_q - begun_q, own_behind = own_next_q - begun_q;
-  wire step_t done = done_q[place], own_done = done_q[own_place];
-  wire base_there = base_came_q != opened_q;
-  wire may_begin = base_there && (open_q.any_order || source_q == 0);
-  wire own_may_begin = base_there && (open_q.any_order || kernel == 0);
-  wire may_go_on = behind[CountBits-1] && done == (open_q.any_order ? sent_q[place] : step_t'(source_q));
-  wire own_may_go_on = own_behind[CountBits-1] && own_done == (open_q.any_order ? sent_q[own_place] : step_t'(kernel));
-  wire fits = lane_open && kernel != 0 && next_q != came_q[source_q] && (first ? may_begin : may_go_on);
-  wire own_enters = lane_open && own_next_q != own_came_q && (own_first ? own_may_begin : own_may_go_on);
-  wire child_enters = fits && !own_enters;
-  wire turns = lane_open && !fits && waiting_q != 0;
+  wire count_t from_first_done = next_q - first_done_q, own_from_first_done = own_next_q - first_done_q;
+  wire step_t done = done_q[slot], own_done = done_q[own_slot];
+  wire base_arrived = base_arrived_q != opened_q;
+  wire may_begin = base_arrived && (open_q.any_order || source_q == 0);
+  wire own_may_begin = base_arrived && (open_q.any_order || kernel == 0);
+  wire may_continue = from_first_done[CountBits-1] && done == (open_q.any_order ? sent_q[slot] : step_t'(source_q));
+  wire own_may_continue = own_from_first_done[CountBits-1] && own_done == (open_q.any_order ? sent_q[own_slot] : step_t'(kernel));
+  wire may_enter = lane_open && kernel != 0 && next_q != arrived_q[source_q] && (first ? may_begin : may_continue);
+  wire own_enters = lane_open && own_next_q != own_arrived_q && (own_first ? own_may_begin : own_may_continue);
+  wire child_enters = may_enter && !own_enters;
+  wire advances = lane_open && !may_enter && waiting_q != 0;
   wire step_t step = first ? step_t'(1) : done + 1, own_step = own_first ? step_t'(1) : own_done + 1;
 
   always_ff @(posedge clk_i) begin
     if (preparing || child_enters) entered_q[preparing ? at : source_q] <= preparing ? 0 : next_q + 1;
-    if (own_enters || child_enters) sent_q[own_enters ? own_place : place] <= own_enters ? own_step : step;
+    if (own_enters || child_enters) sent_q[own_enters ? own_slot : slot] <= own_enters ? own_step : step;
     if (opens) begin
       source_q   <= '0;
       next_q     <= 0;
@@ -304,51 +304,51 @@ module tw_reduce
       if (own_enters) own_next_q <= own_next_q + 1;
       if (child_enters) next_q <= next_q + 1;
       if (own_enters ? own_first : child_enters && first) opened_q <= opened_q + 1;
-      if (turns) begin
+      if (advances) begin
         source_q <= next_source;
         next_q   <= entered_q[next_source];
       end
-      waiting_q <= waiting_q + WaitingBits'(keeps) - WaitingBits'(child_enters);
+      waiting_q <= waiting_q + WaitingBits'(stores) - WaitingBits'(child_enters);
     end
   end
 
   // Elements: both candidates are read while one enters; it is selected in the next cycle.
-  element_t base_q[Depth], own_q[Depth], sums_q[Depth], kept_q[1<<(SourceBits+PlaceBits)];
-  element_t base, own_base, own, sum, own_sum, kept, a_q, b_q;
+  element_t base_q[Depth], own_q[Depth], sums_q[Depth], others_q[1<<(SourceBits+SlotBits)];
+  element_t base, own_base, own, sum, own_sum, others_element, a_q, b_q;
   tag_t tag_q, tag_chosen_q, tag;
   logic read_q, read_own_q, chosen_q, combines;
   logic [255:0] combined;
 
   always_ff @(posedge clk_i) begin
-    if (unpacker_valid && from_base) base_q[base_came_q[PlaceBits-1:0]] <= unpacked;
-    base <= base_q[place];
-    own_base <= base_q[own_place];
+    if (unpacker_valid && from_base) base_q[base_arrived_q[SlotBits-1:0]] <= unpacked;
+    base <= base_q[slot];
+    own_base <= base_q[own_slot];
   end
   always_ff @(posedge clk_i) begin
-    if (takes && !leaf) own_q[own_came_q[PlaceBits-1:0]] <= given;
-    own <= own_q[own_place];
+    if (accept && !leaf) own_q[own_arrived_q[SlotBits-1:0]] <= own_element;
+    own <= own_q[own_slot];
   end
   always_ff @(posedge clk_i) begin
-    if (combines && !tag.last) sums_q[tag.place] <= combined[ElementBits-1:0];
-    sum <= sums_q[place];
-    own_sum <= sums_q[own_place];
+    if (combines && !tag.last) sums_q[tag.slot] <= combined[ElementBits-1:0];
+    sum <= sums_q[slot];
+    own_sum <= sums_q[own_slot];
   end
   always_ff @(posedge clk_i) begin
-    if (keeps) kept_q[{from, came[PlaceBits-1:0]}] <= unpacked;
-    kept <= kept_q[{source_q, place}];
+    if (stores) others_q[{from, arrived[SlotBits-1:0]}] <= unpacked;
+    others_element <= others_q[{source_q, slot}];
   end
 
   always_ff @(posedge clk_i) begin
-    tag_q <= own_enters ? '{place: own_place, step: own_step, first: own_first, last: own_step == step_t'(children)}
-        : '{place: place, step: step, first: first, last: step == step_t'(children)};
+    tag_q <= own_enters ? '{slot: own_slot, step: own_step, first: own_first, last: own_step == step_t'(children)}
+        : '{slot: slot, step: step, first: first, last: step == step_t'(children)};
     read_own_q <= own_enters;
     tag_chosen_q <= tag_q;
     if (tag_q.first) a_q <= read_own_q ? own_base : base;
     else a_q <= read_own_q ? own_sum : sum;
-    b_q <= read_own_q ? own : kept;
-    if (combines) done_q[tag.place] <= tag.step;
-    if (opens) begun_q <= 0;
-    else if (combines && tag.first) begun_q <= begun_q + 1;
+    b_q <= read_own_q ? own : others_element;
+    if (combines) done_q[tag.slot] <= tag.step;
+    if (opens) first_done_q <= 0;
+    else if (combines && tag.first) first_done_q <= first_done_q + 1;
     read_q   <= (own_enters || child_enters) && !rst_i;
     chosen_q <= read_q && !rst_i;
   end
@@ -379,9 +379,9 @@ module tw_reduce
   ) results (
       .clk_i,
       .rst_i,
-      .in_valid_i (leaf ? takes : combines && tag.last),
+      .in_valid_i (leaf ? accept : combines && tag.last),
       .in_ready_o (results_ready),
-      .in_data_i  (leaf ? given : combined[ElementBits-1:0]),
+      .in_data_i  (leaf ? own_element : combined[ElementBits-1:0]),
       .out_valid_o(result_valid),
       .out_ready_i(pops),
       .out_data_o (result),
@@ -428,9 +428,9 @@ module tw_reduce
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      results_fit : assert (results_ready || !(leaf ? takes : combines && tag.last));
+      results_fit : assert (results_ready || !(leaf ? accept : combines && tag.last));
       tile_fits : assert (!opens || (open_i.tile != 0 && 32'(open_i.tile) <= Tile));
-      children_fit : assert (!placing || 32'(children) <= Children);
+      children_fit : assert (!tree_done || 32'(children) <= Children);
       flags_agree :
       assert (any_q == (left_q != 0) && (!run || (results_any_q == (results_left_q != 0) && (!results_any_q || results_one_q == (results_left_q == 1)))));
     end

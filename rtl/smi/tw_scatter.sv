@@ -49,7 +49,7 @@ module tw_scatter
     Tree,
     Announce,
     Get,
-    Give
+    Send
   } state_e;
 
   state_e state_q;
@@ -62,7 +62,7 @@ module tw_scatter
   logic to_own_q;  // it is the root itself
   logic granted_q;  // its synch has arrived
 
-  logic placed, there, packer_ready, part_valid, part_last, part_empty, packets_ready, packet_valid, packet_last;
+  logic tree_valid, synch_available, packer_ready, part_valid, part_last, part_empty, packets_ready, packet_valid, packet_last;
   logic unpacker_ready, unpacker_valid, own_ready, own_valid, out_ready;
   rank_t parent;
   element_t unpacked, own;
@@ -70,18 +70,18 @@ module tw_scatter
   wire smi_header_t packet_header = packet[HeaderBits-1:0];
 
   wire opens = open_valid_i && open_ready_o && open_i.count != 0;
-  wire takes = in_valid_i && in_ready_o;
+  wire accept = in_valid_i && in_ready_o;
   wire own_part = part_q == open_q.own;
   wire last_part = 9'(part_q) + 9'd1 == open_q.ranks;
-  wire gives = state_q == Get && packet_valid && unpacker_ready;
-  wire front = state_q == Give && packet_valid;
-  wire passes = front && to_own_q;  // its own part has no packets
-  wire sends = front && !passes && granted_q && out_ready;
-  wire uses = front && !passes && !granted_q && there;
+  wire loads = state_q == Get && packet_valid && unpacker_ready;
+  wire front = state_q == Send && packet_valid;
+  wire skips = front && to_own_q;  // its own part has no packets
+  wire sends = front && !skips && granted_q && out_ready;
+  wire uses = front && !skips && !granted_q && synch_available;
   wire part_ends = sends && packet_last;
-  wire pops = gives || sends;
+  wire pops = loads || sends;
   wire closes = (state_q == Get && left_q == 0 && !unpacker_valid) ||
-      (state_q == Give && !packet_valid && !packs_q && part_empty && !own_valid);
+      (state_q == Send && !packet_valid && !packs_q && part_empty && !own_valid);
 
   assign open_ready_o = state_q == Closed;
   assign in_ready_o   = packs_q && (own_part ? own_ready : packer_ready);
@@ -92,10 +92,10 @@ module tw_scatter
   member_t to_d;
   always_comb begin
     to_d = to_q;
-    if (passes || part_ends) to_d = after_q;
+    if (skips || part_ends) to_d = after_q;
     if (opens) to_d = '{own: 0, rank: open_i.first};
   end
-  wire rank_t ask = to_d.rank;
+  wire rank_t synch_source = to_d.rank;
 
   always_ff @(posedge clk_i) begin
     if (opens) open_q <= open_i;
@@ -106,11 +106,11 @@ module tw_scatter
       left_q <= open_i.count;
       one_q  <= open_i.count == 1;
       part_q <= 0;
-    end else if (takes) begin
+    end else if (accept) begin
       left_q <= one_q ? open_q.count : left_q - 1;
       one_q  <= one_q ? open_q.count == 1 : left_q == 2;
       if (one_q) part_q <= part_q + 1;
-    end else if (gives) begin
+    end else if (loads) begin
       left_q <= left_q - 32'(packet_header.count);
     end
     if (rst_i) begin
@@ -120,8 +120,8 @@ module tw_scatter
       to_q <= '0;
     end else begin
       unique case (state_q)
-        Closed: if (opens) state_q <= open_i.own == open_i.root ? Give : Tree;
-        Tree: if (placed) state_q <= Announce;
+        Closed: if (opens) state_q <= open_i.own == open_i.root ? Send : Tree;
+        Tree: if (tree_valid) state_q <= Announce;
         Announce: if (out_ready) state_q <= Get;
         default: if (closes) state_q <= Closed;
       endcase
@@ -131,7 +131,7 @@ module tw_scatter
         gets_q  <= open_i.own != open_i.root;
       end else if (closes) begin
         {packs_q, gets_q} <= '0;
-      end else if (takes && one_q && last_part) begin
+      end else if (accept && one_q && last_part) begin
         packs_q <= 1'b0;
       end
     end
@@ -142,7 +142,7 @@ module tw_scatter
       .rst_i,
       .open_valid_i  (opens && open_i.own != open_i.root),
       .open_i,
-      .out_valid_o   (placed),
+      .out_valid_o   (tree_valid),
       .out_parent_o  (parent),
       .out_children_o(),
       .out_child_o   ()
@@ -154,9 +154,9 @@ module tw_scatter
       .rst_i,
       .in_valid_i (control_valid_i),
       .in_source_i(control_header.source),
-      .ask_i      (ask),
+      .query_i    (synch_source),
       .use_i      (uses),
-      .there_o    (there)
+      .available_o(synch_available)
   );
 
   tw_packer #(
@@ -164,7 +164,7 @@ module tw_scatter
   ) packer (
       .clk_i,
       .rst_i,
-      .in_valid_i     (takes && !own_part),
+      .in_valid_i     (accept && !own_part),
       .in_ready_o     (packer_ready),
       .in_data_i      (in_data_i),
       .in_last_i      (one_q),
@@ -196,7 +196,7 @@ module tw_scatter
   ) own_elements (
       .clk_i,
       .rst_i,
-      .in_valid_i (takes && own_part),
+      .in_valid_i (accept && own_part),
       .in_ready_o (own_ready),
       .in_data_i  (in_data_i & element_bits(open_q.size)),
       .out_valid_o(own_valid),
@@ -210,7 +210,7 @@ module tw_scatter
       .clk_i,
       .rst_i,
       .in_size_i  (open_q.size),
-      .in_valid_i (gives),
+      .in_valid_i (loads),
       .in_ready_o (unpacker_ready),
       .in_data_i  (packet),
       .out_valid_o(unpacker_valid),

@@ -6,7 +6,7 @@ package tw_smi_pkg;
   import tw_reduce_pkg::*;
 
   localparam int unsigned HeaderBits = 32;
-  localparam int unsigned MostElements = 31;  // per packet
+  localparam int unsigned MaxElements = 31;  // per packet
   localparam int unsigned ElementBits = 64;  // an element is in its lowest bytes
 
   typedef logic [7:0] rank_t;  // of the cluster, or of a communicator
@@ -107,10 +107,10 @@ package tw_smi_pkg;
   endfunction
 
   // Maximum number of elements of 1 << size bytes in a packet of packet_bytes bytes.
-  function automatic int unsigned most_elements(int unsigned packet_bytes, int unsigned size);
+  function automatic int unsigned max_elements(int unsigned packet_bytes, int unsigned size);
     int unsigned fit;
     fit = (packet_bytes - HeaderBits / 8) >> size;
-    return fit < MostElements ? fit : MostElements;
+    return fit < MaxElements ? fit : MaxElements;
   endfunction
   // The same for a packet after a circuit's first one, up to 64 bytes.
   function automatic payload_t payload_elements(int unsigned packet_bytes, logic [1:0] size);

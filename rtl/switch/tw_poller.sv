@@ -47,7 +47,7 @@ module tw_poller #(
   logic [Inputs-1:0][Width-1:0] data;
   logic [Inputs-1:0][ToWidth-1:0] to;
 
-  wire goes = out_valid_o && out_goes_i;
+  wire forwards = out_valid_o && out_goes_i;
 
   for (genvar i = 0; i < Inputs; i++) begin : inputs
     tw_skid #(
@@ -59,7 +59,7 @@ module tw_poller #(
         .in_ready_o (in_ready_o[i]),
         .in_data_i  ({in_last_i[i], in_to_i[i], in_data_i[i]}),
         .out_valid_o(valid[i]),
-        .out_ready_i(goes && turn_q == TurnWidth'(i)),
+        .out_ready_i(forwards && turn_q == TurnWidth'(i)),
         .out_data_o ({last[i], to[i], data[i]})
     );
     assign may[i] = valid[i] && (!Circuits || holds_q[i] || !held_q[to[i]]);
@@ -73,7 +73,7 @@ module tw_poller #(
     if (rst_i) begin
       turn_q <= 0;
       read_q <= 0;
-    end else if (goes && read_q != LastRead) begin
+    end else if (forwards && read_q != LastRead) begin
       read_q <= read_q + 1;
     end else begin
       turn_q <= turn_q == LastTurn ? 0 : turn_q + 1;
@@ -85,7 +85,7 @@ module tw_poller #(
     if (rst_i || !Circuits) begin
       holds_q <= '0;
       held_q  <= '0;
-    end else if (goes) begin
+    end else if (forwards) begin
       holds_q[turn_q]  <= !last[turn_q];
       held_q[out_to_o] <= !last[turn_q];
     end

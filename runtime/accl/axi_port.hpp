@@ -15,7 +15,7 @@ class AxiPort {
  public:
   static constexpr std::uint64_t kWord = 64;  ///< bytes
   /// Cycles by which a kernel's writes may be ahead of the memory, and a burst's reads ahead of the kernel.
-  static constexpr double kAhead = 64;
+  static constexpr double kMaxLead = 64;
 
   /// Times are in cycles.
   AxiPort(double bytes_per_cycle, double latency)
@@ -29,24 +29,24 @@ class AxiPort {
     const auto now = static_cast<double>(kernel.cycle());
     if (!reads_.continues(address)) {
       reads_.begin(address);
-      const bool under_way = pipeline != 0 && pipeline == pipeline_;
+      const bool overlaps = pipeline != 0 && pipeline == pipeline_;
       pipeline_ = pipeline;
-      ready_ = std::max(ready_, now + (under_way ? 0 : latency_));
+      ready_ = std::max(ready_, now + (overlaps ? 0 : latency_));
     }
-    ready_ = std::max(ready_, now - kAhead) + cycles_ * static_cast<double>(reads_.take(address, bytes));
+    ready_ = std::max(ready_, now - kMaxLead) + cycles_ * static_cast<double>(reads_.extend(address, bytes));
     stall(kernel, ready_);
   }
   void write(Kernel& kernel, std::uint64_t address, std::uint64_t bytes) {
     const auto now = static_cast<double>(kernel.cycle());
     if (!writes_.continues(address)) writes_.begin(address);
-    written_ = std::max(written_, now) + cycles_ * static_cast<double>(writes_.take(address, bytes));
-    stall(kernel, written_ - kAhead);
-    wrote_ = true;
+    written_ = std::max(written_, now) + cycles_ * static_cast<double>(writes_.extend(address, bytes));
+    stall(kernel, written_ - kMaxLead);
+    has_writes_ = true;
   }
   /// At a kernel's end, waits until all writes have reached the memory.
   void drain(Kernel& kernel) {
-    if (wrote_) stall(kernel, written_ + latency_);
-    wrote_ = false;
+    if (has_writes_) stall(kernel, written_ + latency_);
+    has_writes_ = false;
   }
 
  private:
@@ -58,7 +58,7 @@ class AxiPort {
     [[nodiscard]] bool continues(std::uint64_t address) const { return address >= first && address < end + kWord; }
     void begin(std::uint64_t address) { first = end = address / kWord * kWord; }
     /// Adds an access; returns the number of new words.
-    std::uint64_t take(std::uint64_t address, std::uint64_t bytes) {
+    std::uint64_t extend(std::uint64_t address, std::uint64_t bytes) {
       const auto until = (address + bytes + kWord - 1) / kWord * kWord;
       if (until <= end) return 0;
       const auto words = (until - end) / kWord;
@@ -77,7 +77,7 @@ class AxiPort {
   double latency_;
   Burst reads_, writes_;
   double ready_ = 0, written_ = 0;
-  bool wrote_ = false;
+  bool has_writes_ = false;
   unsigned pipeline_ = 0;
 };
 

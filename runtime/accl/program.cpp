@@ -22,11 +22,11 @@ struct KernelCalls {
     const auto* from = static_cast<const std::byte*>(bytes);
     return {from, from + static_cast<Pipe*>(stream)->bytes};
   }
-  static SourceLine at(const hls__place& place) { return {place.file, place.line}; }
+  static SourceLine source_line(const hls__location& location) { return {location.file, location.line}; }
 
   static void* make(const char* name, unsigned long depth) {
     auto& self = running();
-    return &self.program->between(self.rank, *name ? name : "of kernel " + self.name, std::max(depth, 1UL));
+    return &self.program->stream_between(self.rank, *name ? name : "of kernel " + self.name, std::max(depth, 1UL));
   }
   static void attach(void* stream, unsigned long bytes) {
     auto& pipe = *static_cast<Pipe*>(stream);
@@ -37,11 +37,11 @@ struct KernelCalls {
                    std::to_string(bytes));
   }
   static void deepen(void* stream, unsigned long depth) { static_cast<Pipe*>(stream)->words->deepen(depth); }
-  static void push(void* stream, const void* value, hls__place place) {
-    words(stream).push(word(stream, value), at(place));
+  static void push(void* stream, const void* value, hls__location location) {
+    words(stream).push(word(stream, value), source_line(location));
   }
-  static void pop(void* stream, void* value, hls__place place) {
-    const auto word = words(stream).pop(at(place));
+  static void pop(void* stream, void* value, hls__location location) {
+    const auto word = words(stream).pop(source_line(location));
     std::memcpy(value, word.data(), word.size());
   }
   static int try_push(void* stream, const void* value) {
@@ -60,33 +60,33 @@ struct KernelCalls {
     Kernel::current().synchronize();
     return static_cast<Pipe*>(stream)->words->size();
   }
-  static void* begin_process(const char* name, void (*call)(void*), void* what) {
+  static void* begin_process(const char* name, void (*call)(void*), void* context) {
     auto& parent = running();
     auto& program = *parent.program;
     parent.kernel->synchronize();
-    auto& made = program.running_.emplace_back();
-    made.program = parent.program;
-    made.rank = parent.rank;
-    made.library = parent.library;
-    made.options = parent.options;
-    made.begun = parent.begun;
-    made.regions = parent.regions;
-    made.other = parent.other;
-    made.name = std::string(name) + " in " + parent.name;
-    made.call = [call, what] { call(what); };
-    made.end = std::make_unique<Words>("the end of " + made.name, 1);
-    made.kernel =
-        &program.kernels_.add("kernel " + made.name + " of rank " + std::to_string(made.rank), parent.kernel->domain(),
-                              [&made] { made.program->body(made, [&made] { made.end->push({}); }); },
-                              {.serves = made.options.serves, .context = &made, .stack_bytes = KernelProgram::kStack});
-    return &made;
+    auto& process = program.running_.emplace_back();
+    process.program = parent.program;
+    process.rank = parent.rank;
+    process.library = parent.library;
+    process.options = parent.options;
+    process.start_cycle = parent.start_cycle;
+    process.regions = parent.regions;
+    process.default_port = parent.default_port;
+    process.name = std::string(name) + " in " + parent.name;
+    process.call = [call, context] { call(context); };
+    process.end = std::make_unique<Words>("the end of " + process.name, 1);
+    process.kernel = &program.kernels_.add(
+        "kernel " + process.name + " of rank " + std::to_string(process.rank), parent.kernel->domain(),
+        [&process] { process.program->body(process, [&process] { process.end->push({}); }); },
+        {.serves = process.options.serves, .context = &process, .stack_bytes = KernelProgram::kStack});
+    return &process;
   }
-  static void join(void* process, hls__place place) {
-    static_cast<void>(static_cast<Running*>(process)->end->pop(at(place)));
+  static void join(void* process, hls__location location) {
+    static_cast<void>(static_cast<Running*>(process)->end->pop(source_line(location)));
   }
-  static void turn(kernel__loop* loop, const void* from) {
+  static void iterate(kernel__loop* loop, const void* from) {
     auto& self = running();
-    self.program->turn(self, *loop, from);
+    self.program->iterate(self, *loop, from);
   }
   static void leave(kernel__loop* loop) {
     auto& self = running();
@@ -95,7 +95,7 @@ struct KernelCalls {
   static void begin_pipeline(kernel__loop* loop, long depth, const void* from) {
     auto& self = running();
     if (loop->interval < 1 || depth < 0)
-      throw Misuse(self.program->place(self, from) + "invalid pipeline with an interval of " +
+      throw Misuse(self.program->error_prefix(self, from) + "invalid pipeline with an interval of " +
                    std::to_string(loop->interval) + " cycles and a latency of " + std::to_string(depth) + " cycles");
     self.loops.begin_pipeline(*loop, depth);
   }
@@ -104,7 +104,7 @@ struct KernelCalls {
     auto& self = running();
     const auto what =
         code == HLS__ABORTS ? "aborts" : "calls exit(" + std::to_string(code) + "); a kernel must end by return";
-    throw Misuse(self.program->place(self, from) + what);
+    throw Misuse(self.program->error_prefix(self, from) + what);
   }
   static void throws(const void* thrown, const void* from) {
     if (!Kernel::inside()) return;
@@ -133,7 +133,7 @@ const hls__calls kCalls = {.make = KernelCalls::make,
                            .size = KernelCalls::size,
                            .begin_process = KernelCalls::begin_process,
                            .join = KernelCalls::join,
-                           .turn = KernelCalls::turn,
+                           .iterate = KernelCalls::iterate,
                            .leave = KernelCalls::leave,
                            .begin_pipeline = KernelCalls::begin_pipeline,
                            .pause = KernelCalls::pause,
@@ -152,8 +152,8 @@ KernelProgram::~KernelProgram() {
 }
 
 KernelProgram::Pipe& KernelProgram::pipe(Words& words, std::size_t bytes, unsigned rank) {
-  for (auto& known : pipes_)
-    if (known.words == &words) return known;
+  for (auto& pipe : pipes_)
+    if (pipe.words == &words) return pipe;
   return pipes_.emplace_back(Pipe{.words = &words, .bytes = bytes, .rank = rank});
 }
 
@@ -173,11 +173,11 @@ KernelProgram::Pipe& KernelProgram::from_engine(unsigned rank, unsigned number, 
   return pipe(network_.board(rank).kernels().from_engine(number, depth), kDataBytes + kSideband, rank);
 }
 
-KernelProgram::Pipe& KernelProgram::between(unsigned rank, const std::string& name, std::size_t depth) {
+KernelProgram::Pipe& KernelProgram::stream_between(unsigned rank, const std::string& name, std::size_t depth) {
   auto own = std::make_unique<Words>("stream " + name + " of rank " + std::to_string(rank), depth);
-  auto& made = pipes_.emplace_back(Pipe{.words = own.get(), .rank = rank});
-  made.own = std::move(own);
-  return made;
+  auto& pipe = pipes_.emplace_back(Pipe{.words = own.get(), .rank = rank});
+  pipe.own = std::move(own);
+  return pipe;
 }
 
 const LoadedLibrary& KernelProgram::library(unsigned rank, const std::string& file) {
@@ -215,7 +215,7 @@ void KernelProgram::start(Handle handle, unsigned rank, const std::string& file,
   running.name = kernel;
   running.library = &from;
   running.options = options;
-  running.other = port(rank, false);
+  running.default_port = port(rank, false);
   std::vector<hls__argument> values;
   std::map<std::pair<bool, std::string>, std::shared_ptr<AxiPort>> ports;
   for (const Argument& argument : arguments) {
@@ -223,9 +223,9 @@ void KernelProgram::start(Handle handle, unsigned rank, const std::string& file,
     if (argument.pipe) values.back().at = argument.pipe;
     if (const Region* region = argument.region) {
       values.back().at = (region->host ? board.host : board.device).base() + region->address;
-      auto& used = ports[{region->host, region->port}];
-      if (!used) used = port(rank, region->host);
-      running.regions.emplace_back(*region, used);
+      auto& axi_port = ports[{region->host, region->port}];
+      if (!axi_port) axi_port = port(rank, region->host);
+      running.regions.emplace_back(*region, axi_port);
     }
   }
   running.call = [this, call, values, &running] {
@@ -239,12 +239,13 @@ void KernelProgram::start(Handle handle, unsigned rank, const std::string& file,
       "kernel " + kernel + " of rank " + std::to_string(rank), board.domain(),
       [this, &running, handle] { body(running, [&] { network_.complete({handle, running.kernel->tick()}); }); },
       {.serves = options.serves, .context = &running, .stack_bytes = kStack});
-  running.begun = running.kernel->cycle();
+  running.start_cycle = running.kernel->cycle();
 }
 
 /// Calls a kernel's code; a fault returns from it.
 void KernelProgram::call(Running& running) const {
-  if (sigsetjmp(running.fault.jump, 1) != 0) throw Misuse(place(running, running.fault.code) + running.fault.text());
+  if (sigsetjmp(running.fault.jump, 1) != 0)
+    throw Misuse(error_prefix(running, running.fault.code) + running.fault.text());
   running.fault.is_set = true;
   running.call();
   running.fault.is_set = false;
@@ -256,11 +257,11 @@ void KernelProgram::body(Running& running, const std::function<void()>& at_end) 
     call(running);
   } catch (...) {
     running.fault.is_set = false;
-    const std::string what = what_was_thrown(running.thrown);
-    throw Misuse(place(running, running.thrown_from) + what);
+    const std::string message = describe_exception(running.thrown);
+    throw Misuse(error_prefix(running, running.thrown_from) + message);
   }
-  for (auto& [region, used] : running.regions) used->drain(*running.kernel);
-  running.other->drain(*running.kernel);
+  for (auto& [region, axi_port] : running.regions) axi_port->drain(*running.kernel);
+  running.default_port->drain(*running.kernel);
   running.kernel->synchronize();
   for (const auto& pipe : pipes_) {
     pipe.words->writer.leave(*running.kernel);
@@ -269,18 +270,19 @@ void KernelProgram::body(Running& running, const std::function<void()>& at_end) 
   at_end();
 }
 
-void KernelProgram::turn(Running& running, kernel__loop& loop, const void* from) {
-  if (running.loops.turn(*running.kernel, loop) && running.options.limit != kNever &&
-      running.kernel->cycle() - running.begun > running.options.limit) [[unlikely]]
-    throw Misuse(place(running, from) + "has not ended after " + std::to_string(running.options.limit) +
+void KernelProgram::iterate(Running& running, kernel__loop& loop, const void* from) {
+  if (running.loops.iterate(*running.kernel, loop) && running.options.limit != kNever &&
+      running.kernel->cycle() - running.start_cycle > running.options.limit) [[unlikely]]
+    throw Misuse(error_prefix(running, from) + "has not ended after " + std::to_string(running.options.limit) +
                  " cycles, its limit");
-  if ((++running.turns & 0xFFF) != 0 || running.options.patience_s <= 0) return;
+  if ((++running.iterations & 0xFFF) != 0 || running.options.patience_s <= 0) return;
   const auto now = std::clock();
-  if (seen_ != uses_ || looked_ == 0) {
-    seen_ = uses_;
-    looked_ = now;
-  } else if (static_cast<double>(now - looked_) > running.options.patience_s * CLOCKS_PER_SEC) {
-    throw Misuse(place(running, from) + "has run for " + std::to_string(std::lround(running.options.patience_s)) +
+  if (checked_uses_ != uses_ || checked_at_ == 0) {
+    checked_uses_ = uses_;
+    checked_at_ = now;
+  } else if (static_cast<double>(now - checked_at_) > running.options.patience_s * CLOCKS_PER_SEC) {
+    throw Misuse(error_prefix(running, from) + "has run for " +
+                 std::to_string(std::lround(running.options.patience_s)) +
                  " s of processor time in which no kernel has used a stream or memory, up to cycle " +
                  std::to_string(running.kernel->cycle()));
   }
@@ -294,33 +296,33 @@ void KernelProgram::memory(Running& running, std::uintptr_t address, std::size_t
     const auto at = address - reinterpret_cast<std::uintptr_t>(memory.base());
     if (address < reinterpret_cast<std::uintptr_t>(memory.base()) || at >= memory.limit()) continue;
     if (!memory.has(at, bytes))
-      throw Misuse(place(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) + " bytes at " +
-                   std::to_string(at) + " of " + memory.name() + ", which are not allocated");
+      throw Misuse(error_prefix(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) +
+                   " bytes at " + std::to_string(at) + " of " + memory.name() + ", which are not allocated");
     ++uses_;
     kernel.synchronize();  // shared with the engine
-    auto* used = running.other.get();
+    auto* axi_port = running.default_port.get();
     for (const auto& [region, port] : running.regions)
-      if (region.host == host && at >= region.address && at < region.address + region.bytes) used = port.get();
+      if (region.host == host && at >= region.address && at < region.address + region.bytes) axi_port = port.get();
     if (writes)
-      used->write(kernel, at, bytes);
+      axi_port->write(kernel, at, bytes);
     else
-      used->read(kernel, running.loops.pipeline(), at, bytes);
+      axi_port->read(kernel, running.loops.pipeline(), at, bytes);
     return;
   }
-  throw Misuse(place(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) +
+  throw Misuse(error_prefix(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) +
                " bytes at an invalid address");
 }
 
-std::string KernelProgram::place(const Running& running, const void* code) const {
-  std::string where;
-  const auto is_users = [](const std::string& line) {
+std::string KernelProgram::error_prefix(const Running& running, const void* code) const {
+  std::string source_line;
+  const auto is_user_code = [](const std::string& line) {
     return !line.starts_with("/usr/") && line.find("runtime/kernels/device/") == std::string::npos &&
            line.find("runtime/accl/include/") == std::string::npos;
   };
   for (const auto& line : running.library->lines(code))
-    if (where.empty() || (!is_users(where) && is_users(line))) where = line;
-  return (where.empty() ? "" : where + ": ") + "kernel " + running.name + " of rank " + std::to_string(running.rank) +
-         ": ";
+    if (source_line.empty() || (!is_user_code(source_line) && is_user_code(line))) source_line = line;
+  return (source_line.empty() ? "" : source_line + ": ") + "kernel " + running.name + " of rank " +
+         std::to_string(running.rank) + ": ";
 }
 
 }  // namespace thalweg::accl

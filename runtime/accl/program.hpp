@@ -55,7 +55,7 @@ class KernelProgram {
   Pipe& status(unsigned rank, std::size_t pair);
   Pipe& to_engine(unsigned rank, std::size_t depth);
   Pipe& from_engine(unsigned rank, unsigned number, std::size_t depth);
-  Pipe& between(unsigned rank, const std::string& name, std::size_t depth);
+  Pipe& stream_between(unsigned rank, const std::string& name, std::size_t depth);
 
   /// Memory of an argument, and the name of its AXI port.
   struct Region {
@@ -95,14 +95,14 @@ class KernelProgram {
     std::function<void()> call{};
     Options options{};
     Kernel* kernel = nullptr;
-    Tick begun = 0;
+    Tick start_cycle = 0;
     Loops loops{};
     std::vector<std::pair<Region, std::shared_ptr<AxiPort>>> regions{};
-    std::shared_ptr<AxiPort> other{};  ///< to memory that is not an argument
-    std::unique_ptr<Words> end{};      ///< end of a process
-    const void* thrown = nullptr;      ///< its last exception
+    std::shared_ptr<AxiPort> default_port{};  ///< to memory that is not an argument
+    std::unique_ptr<Words> end{};             ///< end of a process
+    const void* thrown = nullptr;             ///< its last exception
     const void* thrown_from = nullptr;
-    std::uint64_t turns = 0;
+    std::uint64_t iterations = 0;
     Faults::RecoveryPoint fault{};
   };
 
@@ -111,16 +111,16 @@ class KernelProgram {
   [[nodiscard]] std::shared_ptr<AxiPort> port(unsigned rank, bool host);
   void call(Running& running) const;
   void body(Running& running, const std::function<void()>& at_end);
-  void turn(Running& running, kernel__loop& loop, const void* from);
+  void iterate(Running& running, kernel__loop& loop, const void* from);
   void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from);
-  [[nodiscard]] std::string place(const Running& running, const void* code) const;
+  [[nodiscard]] std::string error_prefix(const Running& running, const void* code) const;
 
   Network& network_;
   std::map<std::pair<unsigned, std::string>, std::unique_ptr<LoadedLibrary>> libraries_;
   std::deque<Pipe> pipes_;
   std::deque<Running> running_;
-  std::uint64_t uses_ = 0, seen_ = 0;  ///< uses of streams and memory, now and at the last check
-  std::clock_t looked_ = 0;
+  std::uint64_t uses_ = 0, checked_uses_ = 0;  ///< uses of streams and memory, now and at the last check
+  std::clock_t checked_at_ = 0;
   Kernels kernels_;  // destroyed first: unwinds kernels
 };
 

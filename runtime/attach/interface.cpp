@@ -52,10 +52,10 @@ class Requests {
   Requests& operator=(const Requests&) = delete;
   ~Requests() { close(descriptor_); }
 
-  bool ask(unsigned long what, ifreq& request) const { return ioctl(descriptor_, what, &request) == 0; }
+  bool control(unsigned long what, ifreq& request) const { return ioctl(descriptor_, what, &request) == 0; }
   [[nodiscard]] short flags(const std::string& name) const {
     auto request = about(name);
-    return ask(SIOCGIFFLAGS, request) ? request.ifr_flags : short{0};
+    return control(SIOCGIFFLAGS, request) ? request.ifr_flags : short{0};
   }
   /// True if the driver is that of a TAP device.
   [[nodiscard]] bool is_tap_device(const std::string& name) const {
@@ -63,7 +63,7 @@ class Requests {
     info.cmd = ETHTOOL_GDRVINFO;
     auto request = about(name);
     request.ifr_data = reinterpret_cast<char*>(&info);
-    return ask(SIOCETHTOOL, request) && std::string_view(info.driver) == "tun" &&
+    return control(SIOCETHTOOL, request) && std::string_view(info.driver) == "tun" &&
            std::string_view(info.bus_info) == "tap";
   }
 
@@ -86,12 +86,12 @@ Interface::Interface(const std::string& name, std::size_t longest) : name_(name)
     fail("there is no such network interface; a TAP device is made by: ip tuntap add dev " + name + " mode tap");
   const Requests requests;
   auto mtu = about(name);
-  if (!requests.ask(SIOCGIFMTU, mtu)) fail(std::strerror(errno));
+  if (!requests.control(SIOCGIFMTU, mtu)) fail(std::strerror(errno));
   tap_ = requests.is_tap_device(name);
   if (!(requests.flags(name) & IFF_UP)) fail("the interface is down; ip link set dev " + name + " up");
-  if (const auto needed = static_cast<int>(longest - ETH_HLEN); mtu.ifr_mtu < needed)
-    fail("its MTU is " + std::to_string(mtu.ifr_mtu) + ", and frames have up to " + std::to_string(needed) +
-         " bytes behind their header; ip link set dev " + name + " mtu " + std::to_string(needed));
+  if (const auto mtu_needed = static_cast<int>(longest - ETH_HLEN); mtu.ifr_mtu < mtu_needed)
+    fail("its MTU is " + std::to_string(mtu.ifr_mtu) + ", and frames have up to " + std::to_string(mtu_needed) +
+         " bytes behind their header; ip link set dev " + name + " mtu " + std::to_string(mtu_needed));
   if (tap_) open_tap();
   // The kernel takes up to a second to detect that a TAP device has been opened; until then a bridge forwards nothing.
   for (int tries = 0; !(requests.flags(name) & IFF_RUNNING); ++tries) {
@@ -141,8 +141,8 @@ void Interface::open_socket(int index) {
   const auto set = [this](int level, int option, const auto& value) {
     return setsockopt(descriptor_, level, option, &value, sizeof value) == 0;
   };
-  for (const auto& [forced, asked] : {std::pair{SO_RCVBUFFORCE, SO_RCVBUF}, {SO_SNDBUFFORCE, SO_SNDBUF}})
-    if (!set(SOL_SOCKET, forced, kSocketBytes)) set(SOL_SOCKET, asked, kSocketBytes);
+  for (const auto& [forced, unforced] : {std::pair{SO_RCVBUFFORCE, SO_RCVBUF}, {SO_SNDBUFFORCE, SO_SNDBUF}})
+    if (!set(SOL_SOCKET, forced, kSocketBytes)) set(SOL_SOCKET, unforced, kSocketBytes);
   packet_mreq all{};
   all.mr_ifindex = index;
   all.mr_type = PACKET_MR_PROMISC;
@@ -162,9 +162,10 @@ Interface::Counts Interface::counts() const {
   if (tap_) {
     counts_.dropped = dropped_by_tap() - dropped_before_;
   } else {
-    tpacket_stats since{};
-    socklen_t size = sizeof since;
-    if (getsockopt(descriptor_, SOL_PACKET, PACKET_STATISTICS, &since, &size) == 0) counts_.dropped += since.tp_drops;
+    tpacket_stats statistics{};
+    socklen_t size = sizeof statistics;
+    if (getsockopt(descriptor_, SOL_PACKET, PACKET_STATISTICS, &statistics, &size) == 0)
+      counts_.dropped += statistics.tp_drops;
   }
   return counts_;
 }
@@ -173,9 +174,9 @@ std::uint64_t Interface::dropped_by_tap() const {
   ifaddrs* all = nullptr;
   std::uint64_t dropped = 0;
   if (getifaddrs(&all) < 0) return 0;
-  for (const ifaddrs* each = all; each; each = each->ifa_next)
-    if (each->ifa_name == name_ && each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET && each->ifa_data)
-      dropped = static_cast<const rtnl_link_stats*>(each->ifa_data)->tx_dropped;
+  for (const ifaddrs* entry = all; entry; entry = entry->ifa_next)
+    if (entry->ifa_name == name_ && entry->ifa_addr && entry->ifa_addr->sa_family == AF_PACKET && entry->ifa_data)
+      dropped = static_cast<const rtnl_link_stats*>(entry->ifa_data)->tx_dropped;
   freeifaddrs(all);
   return dropped;
 }
@@ -201,10 +202,10 @@ std::span<const std::span<const std::byte>> Interface::receive() {
     return frames_;
   }
   std::array<mmsghdr, kBatch> messages{};
-  std::array<iovec, kBatch> places;
+  std::array<iovec, kBatch> buffers;
   for (std::size_t k = 0; k < kBatch; ++k) {
-    places[k] = {buffer_.data() + k * kRoom, kRoom};
-    messages[k].msg_hdr.msg_iov = &places[k];
+    buffers[k] = {buffer_.data() + k * kRoom, kRoom};
+    messages[k].msg_hdr.msg_iov = &buffers[k];
     messages[k].msg_hdr.msg_iovlen = 1;
   }
   const int count = recvmmsg(descriptor_, messages.data(), kBatch, 0, nullptr);
@@ -222,17 +223,17 @@ std::size_t Interface::send(std::span<const std::span<const std::byte>> frames) 
   };
   while (done < frames.size()) {
     std::array<mmsghdr, kBatch> messages{};
-    std::array<iovec, kBatch> places;
+    std::array<iovec, kBatch> buffers;
     const auto batch = std::min(kBatch, frames.size() - done);
     for (std::size_t k = 0; k < batch; ++k) {
       const auto& frame = frames[done + k];
-      places[k] = {const_cast<std::byte*>(frame.data()), frame.size()};  // only read
-      messages[k].msg_hdr.msg_iov = &places[k];
+      buffers[k] = {const_cast<std::byte*>(frame.data()), frame.size()};  // only read
+      messages[k].msg_hdr.msg_iov = &buffers[k];
       messages[k].msg_hdr.msg_iovlen = 1;
     }
     int count = 0;
     if (tap_)
-      count = write(descriptor_, places[0].iov_base, places[0].iov_len) < 0 ? -1 : 1;
+      count = write(descriptor_, buffers[0].iov_base, buffers[0].iov_len) < 0 ? -1 : 1;
     else
       count = sendmmsg(descriptor_, messages.data(), static_cast<unsigned>(batch), 0);
     if (count < 0 && is_full(errno)) break;

@@ -16,11 +16,11 @@ namespace {
 /// down, so an operation takes both latencies; algorithms other than the tree take many steps. Their pieces are longer in long calls.
 std::uint64_t packets_of_piece(mpi_fpga::spec::Collective collective, mpi_fpga::spec::Algorithm algorithm,
                                std::uint64_t packets) {
-  constexpr std::uint64_t kFew = 8, kPieces = 4, kMost = 64, kMostOfSteps = 32;
-  const auto most = collective == mpi_fpga::spec::Collective::allreduce ? kMost
-                    : algorithm == mpi_fpga::spec::Algorithm::tree      ? kFew
-                                                                        : kMostOfSteps;
-  return std::clamp((packets + kPieces - 1) / kPieces, kFew, most);
+  constexpr std::uint64_t kMinPackets = 8, kPieces = 4, kMaxPackets = 64, kMaxPacketsOfSteps = 32;
+  const auto max_packets = collective == mpi_fpga::spec::Collective::allreduce ? kMaxPackets
+                           : algorithm == mpi_fpga::spec::Algorithm::tree      ? kMinPackets
+                                                                               : kMaxPacketsOfSteps;
+  return std::clamp((packets + kPieces - 1) / kPieces, kMinPackets, max_packets);
 }
 
 std::optional<mpi_fpga::spec::Collective> collective_of(accl::Scenario scenario) {
@@ -67,26 +67,26 @@ std::optional<accl::UnitCall> AcclCollectives::begin(const accl::Context& contex
   if (!collective || members.size() < 2 || call.compressed_on_wire()) return std::nullopt;
   if (!std::ranges::all_of(members, [this](const accl::Member& member) { return member.session < ranks_; }))
     return std::nullopt;
-  accl::UnitCall made;
+  accl::UnitCall created;
   if (call.scenario != accl::Scenario::barrier) {
     const auto& arithmetic = context.arithmetic;
     if (call.count == 0 || arithmetic.functions.empty()) return std::nullopt;
     const auto unit = accl::unit_of(arithmetic.functions[accl::combines(call.scenario) ? call.function : 0]);
     if (!unit) return std::nullopt;
-    made.type = arithmetic.bytes == arithmetic.compressed_bytes ? unit->type : spec::Datatype::float32;
-    if (spec::size_of(made.type) != context.wire_bytes()) return std::nullopt;
-    if (accl::combines(call.scenario)) made.op = unit->op;
-    if (accl::combines(call.scenario) && !spec::supported(made.op, made.type)) return std::nullopt;
+    created.type = arithmetic.bytes == arithmetic.compressed_bytes ? unit->type : spec::Datatype::float32;
+    if (spec::size_of(created.type) != context.wire_bytes()) return std::nullopt;
+    if (accl::combines(call.scenario)) created.op = unit->op;
+    if (accl::combines(call.scenario) && !spec::supported(created.op, created.type)) return std::nullopt;
   }
   const auto units = communicator(context, units_.clock().clock.cycle_after(tick)).context;
   if (!units_.computes(units, *collective)) return std::nullopt;
   const auto algorithm = algorithm_of(context, units, *collective);
-  made.algorithm = static_cast<unsigned>(algorithm);
+  created.algorithm = static_cast<unsigned>(algorithm);
   if (*collective != mpi_fpga::spec::Collective::barrier) {
     const std::uint64_t elements = units_.elements_per_packet(context.wire_bytes());
-    made.piece = elements * packets_of_piece(*collective, algorithm, (call.count + elements - 1) / elements);
+    created.piece = elements * packets_of_piece(*collective, algorithm, (call.count + elements - 1) / elements);
   }
-  return made;
+  return created;
 }
 
 /// Chosen by measured results from values that all ranks know. Broadcasts and reductions of a block use the tree, in whose order operands
@@ -105,10 +105,10 @@ AcclCollectives::Communicator& AcclCollectives::communicator(const accl::Context
   if (found != communicators_.end()) return found->second;
   std::vector<NodeId> nodes;
   for (const accl::Member& member : context.communicator.members) nodes.push_back(member.session);
-  const auto made = units_.create(nodes, cycle);
-  require(made.has_value(), "the switches' communicator table has no free row for a communicator of " +
-                                std::to_string(nodes.size()) + " ranks");
-  return communicators_[context.communicator_id] = {*made, std::vector<Tick>(nodes.size())};
+  const auto created = units_.create(nodes, cycle);
+  require(created.has_value(), "the switches' communicator table has no free row for a communicator of " +
+                                   std::to_string(nodes.size()) + " ranks");
+  return communicators_[context.communicator_id] = {*created, std::vector<Tick>(nodes.size())};
 }
 
 void AcclCollectives::submit(const accl::Context& context, const std::shared_ptr<accl::UnitPiece>& piece, Tick tick,

@@ -74,14 +74,15 @@ std::uint64_t element(const std::vector<std::byte>& from, std::uint32_t i, unsig
   return data;
 }
 
-void put(std::vector<std::byte>& to, std::uint32_t i, unsigned size, std::uint64_t data) {
+void store_element(std::vector<std::byte>& to, std::uint32_t i, unsigned size, std::uint64_t data) {
   std::memcpy(to.data() + (std::size_t{i} << size), &data, std::size_t{1} << size);
 }
 
 /// Calls `visit` with the number of elements of each tile of a message.
 template <class Visit>
-void each_tile(std::uint32_t count, std::uint32_t most, Visit&& visit) {
-  for (std::uint32_t done = 0; done < count; done += std::min(most, count - done)) visit(std::min(most, count - done));
+void each_tile(std::uint32_t count, std::uint32_t max_elements, Visit&& visit) {
+  for (std::uint32_t done = 0; done < count; done += std::min(max_elements, count - done))
+    visit(std::min(max_elements, count - done));
 }
 
 }  // namespace
@@ -94,18 +95,18 @@ struct SmiCollectives::Adapter {
         open(name),
         in(name),
         out(name),
-        begun(name + ", operations", at_once),
+        operations(name + ", operations", at_once),
         own(name + ", its own elements"),
-        ended(name + ", completions", at_once + 2) {}
+        completions(name + ", completions", at_once + 2) {}
 
   /// Reads `count` elements of the kernel.
   [[nodiscard]] std::vector<std::byte> collect(std::uint32_t count, unsigned size) {
     std::vector<std::byte> elements(std::size_t{count} << size);
-    for (std::uint32_t i = 0; i < count; ++i) put(elements, i, size, in.pop().data);
+    for (std::uint32_t i = 0; i < count; ++i) store_element(elements, i, size, in.pop().data);
     return elements;
   }
   /// Passes the kernel's next elements back to itself.
-  void pass(std::uint32_t count) {
+  void forward(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) own.push(in.pop());
   }
 
@@ -113,11 +114,11 @@ struct SmiCollectives::Adapter {
   unsigned rank;
   Stream<Open> open;
   Stream<Element> in, out;
-  Stream<Work> begun;      ///< from the first kernel to the second
-  Stream<Element> own;     ///< the same
-  Stream<Handle> ended;    ///< deep enough for all operations in flight
-  std::deque<Handle> due;  ///< to be pushed to `ended`, one per cycle
-  Open channel;            ///< the last one
+  Stream<Work> operations;     ///< from the first kernel to the second
+  Stream<Element> own;         ///< the same
+  Stream<Handle> completions;  ///< deep enough for all operations in flight
+  std::deque<Handle> due;      ///< to be pushed to `completions`, one per cycle
+  Open channel;                ///< the last one
   std::optional<ContextId> context;
 };
 
@@ -129,9 +130,9 @@ SmiCollectives::SmiCollectives(Domains& time, Domain& clock, Domain& network, co
     for (const auto& endpoint : endpoints[rank]) {
       const std::string name = "port " + std::to_string(endpoint.port) + " of rank " + std::to_string(rank);
       auto& port = adapters_.emplace_back(endpoint, rank, name, units_.at_once());
-      port.ended.writer.bind(name, network, units_.component());
-      kernels_.add(name + ", to the switches", clock, [this, &port] { gives(port); }, {.serves = true});
-      kernels_.add(name + ", from the switches", clock, [this, &port] { takes(port); }, {.serves = true});
+      port.completions.writer.bind(name, network, units_.component());
+      kernels_.add(name + ", to the switches", clock, [this, &port] { push_to_switches(port); }, {.serves = true});
+      kernels_.add(name + ", from the switches", clock, [this, &port] { pop_from_switches(port); }, {.serves = true});
     }
 }
 
@@ -152,7 +153,7 @@ bool SmiCollectives::step(Tick now) {
   bool more = false;
   for (auto& port : adapters_) {
     if (port.due.empty()) continue;
-    port.ended.push_at(units_.clock().clock.edge(now), port.due.front());
+    port.completions.push_at(units_.clock().clock.edge(now), port.due.front());
     port.due.pop_front();
     more |= !port.due.empty();
   }
@@ -186,7 +187,7 @@ std::uint32_t SmiCollectives::elements_per_packet(const Open& open) const {
 
 void SmiCollectives::submit(Adapter& port, const Open& open, std::shared_ptr<Tile> tile, std::uint32_t count) {
   const auto received = static_cast<std::uint32_t>(tile->receive.size() >> open.size);
-  tile->handle = units_.expect([&port](const Completion& ended) { port.due.push_back(ended.handle); });
+  tile->handle = units_.expect([&port](const Completion& completion) { port.due.push_back(completion.handle); });
   mpi_fpga::CollectiveRequest request{{.op = open.op, .type = open.type, .root = open.root, .count = count},
                                       tile->handle,
                                       *port.context,
@@ -213,11 +214,11 @@ void SmiCollectives::submit(Adapter& port, const Open& open, std::shared_ptr<Til
       request.receive_blocks = tile->blocks;
       break;
   }
-  port.begun.push({.tile = std::move(tile), .elements = received, .own = own, .channel = open});
+  port.operations.push({.tile = std::move(tile), .elements = received, .own = own, .channel = open});
   units_.submit(request, next_cycle());
 }
 
-void SmiCollectives::gives(Adapter& port) {
+void SmiCollectives::push_to_switches(Adapter& port) {
   for (;;) {
     const Open open = port.open.pop();
     port.channel = open;
@@ -237,13 +238,13 @@ void SmiCollectives::gives(Adapter& port) {
   }
 }
 
-void SmiCollectives::takes(Adapter& port) {
-  std::set<Handle> ended;
+void SmiCollectives::pop_from_switches(Adapter& port) {
+  std::set<Handle> completions;
   for (;;) {
-    const auto work = port.begun.pop();
+    const auto work = port.operations.pop();
     const Open& open = work.channel;
     if (work.tile)
-      while (ended.erase(work.tile->handle) == 0) ended.insert(port.ended.pop());
+      while (completions.erase(work.tile->handle) == 0) completions.insert(port.completions.pop());
     for (std::uint32_t i = 0; i < work.elements; ++i) {
       std::uint64_t data = work.own ? port.own.pop().data : element(work.tile->receive, i, open.size);
       if (work.own && work.tile) {
@@ -271,9 +272,9 @@ void SmiCollectives::broadcast(Adapter& port, const Open& open) {
 /// A root's kernel writes an element only after it has read the previous result. So the switches combine the other ranks' elements, in
 /// tiles of the channel's grant, and a lane in the adapter combines the root's own element last.
 void SmiCollectives::reduce(Adapter& port, const Open& open) {
-  const auto most = std::min(open.tile, elements_per_packet(open));
+  const auto max_elements = std::min(open.tile, elements_per_packet(open));
   if (open.own != open.root) {
-    each_tile(open.count, most, [&](std::uint32_t n) {
+    each_tile(open.count, max_elements, [&](std::uint32_t n) {
       auto tile = std::make_shared<Tile>();
       tile->send = port.collect(n, open.size);
       submit(port, open, std::move(tile), n);
@@ -281,21 +282,22 @@ void SmiCollectives::reduce(Adapter& port, const Open& open) {
     return;
   }
   if (!port.context) {
-    port.begun.push({.tile = nullptr, .elements = open.count, .own = true, .channel = open});
-    return port.pass(open.count);
+    port.operations.push({.tile = nullptr, .elements = open.count, .own = true, .channel = open});
+    return port.forward(open.count);
   }
-  std::uint64_t begun = 0, passed = 0;
-  each_tile(open.count, most, [&](std::uint32_t n) {
-    for (; begun < open.count && begun < passed + std::uint64_t{units_.at_once()} * most; begun += most) {
-      const auto elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, open.count - begun));
+  std::uint64_t started = 0, completed = 0;
+  each_tile(open.count, max_elements, [&](std::uint32_t n) {
+    for (; started < open.count && started < completed + std::uint64_t{units_.at_once()} * max_elements;
+         started += max_elements) {
+      const auto elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(max_elements, open.count - started));
       auto tile = std::make_shared<Tile>();
       tile->send.resize(std::size_t{elements} << open.size);
-      for (std::uint32_t i = 0; i < elements; ++i) put(tile->send, i, open.size, neutral(open.op, open.type));
+      for (std::uint32_t i = 0; i < elements; ++i) store_element(tile->send, i, open.size, neutral(open.op, open.type));
       tile->receive.resize(tile->send.size());
       submit(port, open, std::move(tile), elements);
     }
-    port.pass(n);
-    passed += n;
+    port.forward(n);
+    completed += n;
   });
 }
 
@@ -306,15 +308,16 @@ void SmiCollectives::parts(Adapter& port, const Open& open) {
   for (unsigned member = 0; member < open.ranks; ++member) {
     if (member == open.root) {
       if (!root) continue;
-      port.begun.push({.tile = nullptr, .elements = open.count, .own = true, .channel = open});
-      port.pass(open.count);
+      port.operations.push({.tile = nullptr, .elements = open.count, .own = true, .channel = open});
+      port.forward(open.count);
       continue;
     }
-    const bool gives = open.own == (scatters ? open.root : member), takes = open.own == (scatters ? member : open.root);
+    const bool sends = open.own == (scatters ? open.root : member),
+               receives = open.own == (scatters ? member : open.root);
     each_tile(open.count, elements_per_packet(open), [&](std::uint32_t n) {
       auto tile = std::make_shared<Tile>();
-      if (gives) tile->send = port.collect(n, open.size);
-      if (takes) tile->receive.resize(std::size_t{n} << open.size);
+      if (sends) tile->send = port.collect(n, open.size);
+      if (receives) tile->receive.resize(std::size_t{n} << open.size);
       if (root) {
         tile->blocks.resize(open.ranks);
         tile->blocks[member] = {0, n};

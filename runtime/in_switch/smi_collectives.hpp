@@ -40,8 +40,8 @@ class SmiCollectives {
 
   /// Delivers completions, one per port and cycle; true if more are pending.
   bool step(Tick now);
-  void gives(Adapter& port);
-  void takes(Adapter& port);
+  void push_to_switches(Adapter& port);
+  void pop_from_switches(Adapter& port);
   void broadcast(Adapter& port, const smi::Open& open);
   void reduce(Adapter& port, const smi::Open& open);
   void parts(Adapter& port, const smi::Open& open);

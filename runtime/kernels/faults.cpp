@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t kHandlerStack = std::size_t{64} << 10;
 constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 
-Faults::Find find_place = nullptr;
-std::array<struct sigaction, kSignals.size()> before{};
+Faults::Find find_recovery_point = nullptr;
+std::array<struct sigaction, kSignals.size()> previous{};
 
 const void* instruction(const ucontext_t& context) {
 #if defined(__x86_64__)
@@ -32,43 +32,44 @@ const void* instruction(const ucontext_t& context) {
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-  Faults::RecoveryPoint* place = find_place && Kernel::inside() ? find_place(Kernel::current().context()) : nullptr;
-  if (!place || !place->is_set) {  // the instruction is repeated, and its fault goes to the previous handler
+  Faults::RecoveryPoint* point =
+      find_recovery_point && Kernel::inside() ? find_recovery_point(Kernel::current().context()) : nullptr;
+  if (!point || !point->is_set) {  // the instruction is repeated, and its fault goes to the previous handler
     for (std::size_t k = 0; k < kSignals.size(); ++k)
-      if (kSignals[k] == signal) sigaction(signal, &before[k], nullptr);
+      if (kSignals[k] == signal) sigaction(signal, &previous[k], nullptr);
     if (signal == SIGABRT) raise(signal);
     return;
   }
-  place->signal = signal;
-  place->code = static_cast<const char*>(instruction(*static_cast<const ucontext_t*>(context))) + 1;
-  place->address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  place->is_overflow = signal == SIGSEGV && Kernel::current().overflowed(info->si_addr);
-  place->is_set = false;
-  siglongjmp(place->jump, 1);
+  point->signal = signal;
+  point->code = static_cast<const char*>(instruction(*static_cast<const ucontext_t*>(context))) + 1;
+  point->address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  point->is_overflow = signal == SIGSEGV && Kernel::current().overflowed(info->si_addr);
+  point->is_set = false;
+  siglongjmp(point->jump, 1);
 }
 
 }  // namespace
 
 struct Faults::State {
   std::vector<std::byte> stack = std::vector<std::byte>(kHandlerStack);
-  stack_t before{};
+  stack_t previous{};
 };
 
 Faults::Faults(Find find) : state_(std::make_unique<State>()) {
-  find_place = find;
+  find_recovery_point = find;
   const stack_t stack{.ss_sp = state_->stack.data(), .ss_flags = 0, .ss_size = state_->stack.size()};
-  sigaltstack(&stack, &state_->before);
+  sigaltstack(&stack, &state_->previous);
   struct sigaction action{};
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  for (std::size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &action, &before[k]);
+  for (std::size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &action, &previous[k]);
 }
 
 Faults::~Faults() {
-  for (std::size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &before[k], nullptr);
-  sigaltstack(&state_->before, nullptr);
-  find_place = nullptr;
+  for (std::size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &previous[k], nullptr);
+  sigaltstack(&state_->previous, nullptr);
+  find_recovery_point = nullptr;
 }
 
 std::string Faults::RecoveryPoint::text() const {
@@ -86,20 +87,20 @@ std::string Faults::RecoveryPoint::text() const {
   }
 }
 
-std::string what_was_thrown(const void* by_kernel) {
+std::string describe_exception(const void* kernel_exception) {
   const auto current = std::current_exception();  // a pointer to the exception object
   const void* thrown = nullptr;
   static_assert(sizeof current == sizeof thrown);
   std::memcpy(&thrown, &current, sizeof thrown);
-  if (thrown != by_kernel) throw;
-  std::string what = "throws an exception that nothing catches";
+  if (thrown != kernel_exception) throw;
+  std::string message = "throws an exception that nothing catches";
   try {
     throw;
   } catch (const std::exception& error) {
-    what += std::string(": ") + error.what();
+    message += std::string(": ") + error.what();
   } catch (...) {
   }
-  return what;
+  return message;
 }
 
 }  // namespace thalweg

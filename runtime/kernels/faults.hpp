@@ -40,6 +40,6 @@ class Faults {
 };
 
 /// Called in an exception handler: describes the exception for the user if it is the kernel's last one; rethrows any other.
-[[nodiscard]] std::string what_was_thrown(const void* by_kernel);
+[[nodiscard]] std::string describe_exception(const void* kernel_exception);
 
 }  // namespace thalweg

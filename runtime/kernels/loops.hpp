@@ -17,22 +17,22 @@ class Loops {
   void begin_pipeline(kernel__loop& loop, Tick depth) {
     pipelines_.push_back(std::make_unique<Pipeline>(loop.interval, depth));
     loop.pipeline = 1;
-    ++begun_;
+    ++count_;
   }
-  /// Starts an iteration, the interval and the kernel's stall time after the previous one; `at_once` iterations start together. False if
+  /// Starts an iteration, the interval and the kernel's stall time after the previous one; `unroll` iterations start together. False if
   /// it starts together with the previous one.
-  bool turn(Kernel& kernel, kernel__loop& loop) {
-    if (loop.begun >= 0 && loop.turns < loop.at_once) {
-      ++loop.turns;
+  bool iterate(Kernel& kernel, kernel__loop& loop) {
+    if (loop.started >= 0 && loop.iterations < loop.unroll) {
+      ++loop.iterations;
       return false;
     }
     if (loop.pipeline)
-      pipelines_.back()->turn();
-    else if (loop.begun >= 0)
+      pipelines_.back()->iterate();
+    else if (loop.started >= 0)
       kernel.reach(next(kernel, loop));
-    loop.begun = kernel.tick();
+    loop.started = kernel.tick();
     loop.stalled = kernel.stalled();
-    loop.turns = 1;
+    loop.iterations = 1;
     return true;
   }
   /// Ends the loop, after the interval of its last iteration. No time passes while a kernel is unwound.
@@ -42,20 +42,20 @@ class Loops {
       pipelines_.pop_back();
       delete last;  // throws if the kernel is cancelled
     }
-    if (loop.begun >= 0 && std::uncaught_exceptions() == 0) kernel.reach(next(kernel, loop));
-    loop.begun = -1;
+    if (loop.started >= 0 && std::uncaught_exceptions() == 0) kernel.reach(next(kernel, loop));
+    loop.started = -1;
     loop.pipeline = 0;
   }
   /// Number of the kernel's current pipeline; 0: none.
-  [[nodiscard]] unsigned pipeline() const { return pipelines_.empty() ? 0 : begun_; }
+  [[nodiscard]] unsigned pipeline() const { return pipelines_.empty() ? 0 : count_; }
 
  private:
   [[nodiscard]] static Tick next(const Kernel& kernel, const kernel__loop& loop) {
-    return loop.begun + loop.interval * kernel.period() + kernel.stalled() - loop.stalled;
+    return loop.started + loop.interval * kernel.period() + kernel.stalled() - loop.stalled;
   }
 
   std::vector<std::unique_ptr<Pipeline>> pipelines_;
-  unsigned begun_ = 0;
+  unsigned count_ = 0;
 };
 
 }  // namespace thalweg

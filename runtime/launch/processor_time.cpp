@@ -17,9 +17,9 @@ std::int64_t processor_ns(std::int32_t process) {
 }
 
 bool any_thread_runs(std::int32_t process) {
-  std::error_code gone;  // the list ends if the process ends
-  for (std::filesystem::directory_iterator thread("/proc/" + std::to_string(process) + "/task", gone);
-       !gone && thread != std::filesystem::directory_iterator{}; thread.increment(gone))
+  std::error_code error;  // the list ends if the process ends
+  for (std::filesystem::directory_iterator thread("/proc/" + std::to_string(process) + "/task", error);
+       !error && thread != std::filesystem::directory_iterator{}; thread.increment(error))
     if (fields_from_state(thread->path() / "stat").starts_with('R')) return true;
   return false;
 }

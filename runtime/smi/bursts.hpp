@@ -22,19 +22,19 @@ class Bursts {
   explicit Bursts(unsigned word_bytes) : word_bits_(static_cast<unsigned>(std::countr_zero(word_bytes))) {}
 
   /// Calls ask(address, bytes, writes) for each completed burst.
-  template <class Ask>
-  void use(std::uint64_t address, std::uint64_t bytes, bool writes, const Ask& ask) {
+  template <class Request>
+  void use(std::uint64_t address, std::uint64_t bytes, bool writes, const Request& request) {
     while (bytes > 0) {
       const auto part = std::min(bytes, kBlock - address % kBlock);
-      use_part({.begin = address, .end = address + part, .writes = writes}, ask);
+      use_part({.begin = address, .end = address + part, .writes = writes}, request);
       address += part;
       bytes -= part;
     }
   }
   /// Requests all open bursts, at the kernel's end.
-  template <class Ask>
-  void end(const Ask& ask) {
-    for (auto& burst : open_) finish(burst, ask);
+  template <class Request>
+  void end(const Request& request) {
+    for (auto& burst : open_) finish(burst, request);
   }
 
  private:
@@ -49,29 +49,29 @@ class Bursts {
            part.begin >> word_bits_ <= ((burst.end - 1) >> word_bits_) + 1 &&
            burst.begin >> word_bits_ <= ((part.end - 1) >> word_bits_) + 1;
   }
-  template <class Ask>
-  static void finish(Burst& burst, const Ask& ask) {
-    if (burst.begin < burst.end) ask(burst.begin, burst.end - burst.begin, burst.writes);
+  template <class Request>
+  static void finish(Burst& burst, const Request& request) {
+    if (burst.begin < burst.end) request(burst.begin, burst.end - burst.begin, burst.writes);
     burst = {};
   }
-  template <class Ask>
-  void use_part(const Burst& part, const Ask& ask) {
-    if (!touches(open_[last_], part)) last_ = place(part);
+  template <class Request>
+  void use_part(const Burst& part, const Request& request) {
+    if (!touches(open_[last_], part)) last_ = select(part);
     auto& burst = open_[last_];
     burst.used = ++uses_;
     if (touches(burst, part) && burst.begin / kBlock == part.begin / kBlock) {
       const bool up = part.end > burst.end, down = part.begin < burst.begin;
       burst.begin = std::min(burst.begin, part.begin);
       burst.end = std::max(burst.end, part.end);
-      if ((up && burst.end % kBlock == 0) || (down && burst.begin % kBlock == 0)) finish(burst, ask);
+      if ((up && burst.end % kBlock == 0) || (down && burst.begin % kBlock == 0)) finish(burst, request);
       return;
     }
-    finish(burst, ask);
+    finish(burst, request);
     burst = {part.begin, part.end, part.writes, uses_};
-    if (burst.end - burst.begin == kBlock) finish(burst, ask);
+    if (burst.end - burst.begin == kBlock) finish(burst, request);
   }
   /// Returns the index of the burst that `part` touches, otherwise the least recently used one.
-  [[nodiscard]] unsigned place(const Burst& part) const {
+  [[nodiscard]] unsigned select(const Burst& part) const {
     unsigned oldest = 0;
     for (unsigned i = 0; i < kOpen; ++i) {
       if (touches(open_[i], part)) return i;

@@ -9,44 +9,45 @@ namespace thalweg::smi {
 struct Calls {
   static Program::Running& running() { return *static_cast<Program::Running*>(Kernel::current().context()); }
 
-  static void open(void* channel, const smi__open* what) {
+  static void open(void* channel, const smi__open* description) {
     auto& self = running();
-    self.program.open(self, *static_cast<Channel*>(new (channel) Channel), *what);
+    self.program.open(self, *static_cast<Channel*>(new (channel) Channel), *description);
   }
-  static void push(void* to, smi__variable value, int flush, smi__place place) {
+  static void push(void* to, smi__variable value, int flush, smi__location location) {
     auto& self = running();
     auto& channel = *static_cast<Channel*>(to);
     auto& program = self.program;
-    auto& state = program.enter(self, channel, SMI__SEND, place);
-    program.check_type(self, channel, value, place);
+    auto& state = program.enter(self, channel, SMI__SEND, location);
+    program.check_type(self, channel, value, location);
     if (flush != 0 && state.circuit)
-      program.wrong(
-          self, place,
+      program.reject(
+          self, location,
           std::string("SMI_Push_flush: the message (") + channel.file + ":" + std::to_string(channel.line) +
               ") is a circuit, whose packets are always full; flushing needs a cluster with packet switching");
-    program.give(state, channel, value, flush != 0, place);
-    if (program.config_.synchronous) program.wait_for_pop(self, state, place);
+    program.push_element(state, channel, value, flush != 0, location);
+    if (program.config_.synchronous) program.wait_for_pop(self, state, location);
     program.finish(state, channel);
     if (flush) state.flushed = channel.done;
   }
-  static void pop(void* from, smi__variable value, smi__place place) {
+  static void pop(void* from, smi__variable value, smi__location location) {
     auto& self = running();
     auto& channel = *static_cast<Channel*>(from);
     auto& program = self.program;
-    auto& state = program.enter(self, channel, SMI__RECEIVE, place);
-    program.check_type(self, channel, value, place);
-    const unsigned source = program.take(state, channel, value, place);
+    auto& state = program.enter(self, channel, SMI__RECEIVE, location);
+    program.check_type(self, channel, value, location);
+    const unsigned source = program.pop_element(state, channel, value, location);
     if (source != static_cast<unsigned>(channel.peer))
-      program.wrong(self, place,
-                    "the data at port " + std::to_string(state.port.endpoint.port) + " come from rank " +
-                        std::to_string(source) + ", but the channel (" + channel.file + ":" +
-                        std::to_string(channel.line) + ") is for rank " + std::to_string(channel.peer));
+      program.reject(self, location,
+                     "the data at port " + std::to_string(state.port.endpoint.port) + " come from rank " +
+                         std::to_string(source) + ", but the channel (" + channel.file + ":" +
+                         std::to_string(channel.line) + ") is for rank " + std::to_string(channel.peer));
     if (program.config_.synchronous) program.popped(self, channel, state.port.endpoint.port);
     program.finish(state, channel);
   }
-  static void collective(void* channel, smi__kind kind, smi__variable send, smi__variable receive, smi__place place) {
+  static void collective(void* channel, smi__kind kind, smi__variable send, smi__variable receive,
+                         smi__location location) {
     auto& self = running();
-    self.program.collective(self, *static_cast<Channel*>(channel), kind, send, receive, place);
+    self.program.collective(self, *static_cast<Channel*>(channel), kind, send, receive, location);
   }
   static void world(int* comm) {
     auto& self = running();
@@ -55,42 +56,42 @@ struct Calls {
     comm[2] = 0;
     comm[3] = 1;
   }
-  static void range(int* comm, int first, int stride, int size, smi__place place) {
+  static void range(int* comm, int first, int stride, int size, smi__location location) {
     auto& self = running();
     const int last = first + stride * (size - 1), own = comm[0] - first;
     if (size < 1 || stride == 0 || first < 0 || first >= comm[1] || last < 0 || last >= comm[1])
-      self.program.wrong(self, place,
-                         "SMI_Comm_range: a communicator of " + std::to_string(comm[1]) + " has no ranks " +
-                             std::to_string(first) + ", " + std::to_string(first + stride) + ", ..., " +
-                             std::to_string(size) + " of them");
+      self.program.reject(self, location,
+                          "SMI_Comm_range: a communicator of " + std::to_string(comm[1]) + " has no ranks " +
+                              std::to_string(first) + ", " + std::to_string(first + stride) + ", ..., " +
+                              std::to_string(size) + " of them");
     if (own % stride != 0 || own / stride < 0 || own / stride >= size)
-      self.program.wrong(self, place, "SMI_Comm_range: rank " + std::to_string(comm[0]) + " is not one of them");
+      self.program.reject(self, location, "SMI_Comm_range: rank " + std::to_string(comm[0]) + " is not one of them");
     comm[0] = own / stride;
     comm[1] = size;
     comm[2] += comm[3] * first;
     comm[3] *= stride;
   }
-  static void write(void* channel, const void* value, unsigned long, smi__place place) {
+  static void write(void* channel, const void* value, unsigned long, smi__location location) {
     auto& self = running();
-    self.now = {"", place, nullptr};
+    self.current_call = {"", location, nullptr};
     ++self.program.uses_;
-    self.library->pipe(channel).write(*self.kernel, value, at(place));
+    self.library->pipe(channel).write(*self.kernel, value, source_line(location));
   }
-  static void read(void* channel, void* value, unsigned long, smi__place place) {
+  static void read(void* channel, void* value, unsigned long, smi__location location) {
     auto& self = running();
-    self.now = {"", place, nullptr};
+    self.current_call = {"", location, nullptr};
     ++self.program.uses_;
-    self.library->pipe(channel).read(*self.kernel, value, at(place));
+    self.library->pipe(channel).read(*self.kernel, value, source_line(location));
   }
-  static int try_write(void* channel, const void* value, unsigned long, smi__place) {
+  static int try_write(void* channel, const void* value, unsigned long, smi__location) {
     auto& self = running();
     return self.library->pipe(channel).try_write(*self.kernel, value);
   }
-  static int try_read(void* channel, void* value, unsigned long, smi__place) {
+  static int try_read(void* channel, void* value, unsigned long, smi__location) {
     auto& self = running();
     return self.library->pipe(channel).try_read(*self.kernel, value);
   }
-  static void turn(kernel__loop* loop, const void* from) { running().turn(*loop, from); }
+  static void iterate(kernel__loop* loop, const void* from) { running().iterate(*loop, from); }
   static void leave(kernel__loop* loop) {
     auto& self = running();
     self.loops.leave(*self.kernel, *loop);
@@ -98,14 +99,14 @@ struct Calls {
   static void begin_pipeline(kernel__loop* loop, long depth, const void* from) {
     auto& self = running();
     if (loop->interval < 1 || depth < 0)
-      throw Misuse(self.program.place(self.number, std::array{const_cast<void*>(from)}) + "#pragma smi: interval(" +
-                   std::to_string(loop->interval) + ") depth(" + std::to_string(depth) +
+      throw Misuse(self.program.error_prefix(self.number, std::array{const_cast<void*>(from)}) +
+                   "#pragma smi: interval(" + std::to_string(loop->interval) + ") depth(" + std::to_string(depth) +
                    "); the interval must be at least 1, the depth at least 0");
     self.loops.begin_pipeline(*loop, depth);
   }
   static void exits(int code, const void* from) {
     auto& self = running();
-    throw Misuse(self.program.place(self.number, std::array{const_cast<void*>(from)}) + "calls exit(" +
+    throw Misuse(self.program.error_prefix(self.number, std::array{const_cast<void*>(from)}) + "calls exit(" +
                  std::to_string(code) + "); a kernel must end by return");
   }
   static void throws(const void* thrown, const void* from) {
@@ -118,8 +119,9 @@ struct Calls {
     auto& self = running();
     self.program.memory(self, address, bytes, writes != 0, from);
   }
-  static void channel(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name) {
-    static_cast<Library*>(to)->add_channel(place, bytes, element, depth, name);
+  static void channel(void* to, void* address, unsigned long bytes, unsigned long element, long depth,
+                      const char* name) {
+    static_cast<Library*>(to)->add_channel(address, bytes, element, depth, name);
   }
 };
 
@@ -134,7 +136,7 @@ const smi__calls& smi_calls() {
                                     .read = Calls::read,
                                     .try_write = Calls::try_write,
                                     .try_read = Calls::try_read,
-                                    .turn = Calls::turn,
+                                    .iterate = Calls::iterate,
                                     .leave = Calls::leave,
                                     .begin_pipeline = Calls::begin_pipeline,
                                     .exits = Calls::exits,

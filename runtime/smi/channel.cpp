@@ -65,26 +65,27 @@ std::string kind_name(EndpointKind kind) {
 
 namespace {
 
-std::string who(const Agreement::End& end) {
-  return "rank " + std::to_string(end.rank) + ", kernel " + end.kernel + ", " + end.place.file + ":" +
-         std::to_string(end.place.line);
+std::string describe(const Agreement::End& end) {
+  return "rank " + std::to_string(end.rank) + ", kernel " + end.kernel + ", " + end.location.file + ":" +
+         std::to_string(end.location.line);
 }
 
-std::string ahead(const Agreement::End& end) {
+std::string describe_degree(const Agreement::End& end) {
   return end.window == 0 ? "eager" : std::to_string(end.window * end.per_packet) + " elements";
 }
 
 void compare(const Agreement::End& a, const Agreement::End& b) {
-  const auto differ = [&](const std::string& what, const std::string& of_a, const std::string& of_b) {
-    throw Misuse("the ends of a channel disagree on " + what + ": " + of_a + " (" + who(a) + ") and " + of_b + " (" +
-                 who(b) + ")");
+  const auto differ = [&](const std::string& property, const std::string& value_a, const std::string& value_b) {
+    throw Misuse("the ends of a channel disagree on " + property + ": " + value_a + " (" + describe(a) + ") and " +
+                 value_b + " (" + describe(b) + ")");
   };
   if (a.type != b.type) differ("its type", type_name(a.type), type_name(b.type));
   if (a.count != b.count) differ("its count", std::to_string(a.count), std::to_string(b.count));
   if (a.root != b.root) differ("its root", std::to_string(a.root), std::to_string(b.root));
   if (a.op != b.op) differ("its operator", std::to_string(a.op), std::to_string(b.op));
   if (a.window != b.window || a.per_packet != b.per_packet)
-    differ("how far the sender may be ahead, which follows from the asynchronicity degree", ahead(a), ahead(b));
+    differ("how far the sender may be ahead, which follows from the asynchronicity degree", describe_degree(a),
+           describe_degree(b));
   if (a.tile != b.tile)
     differ("how many elements are granted at once, which follows from the asynchronicity degree",
            std::to_string(a.tile), std::to_string(b.tile));
@@ -108,7 +109,7 @@ void Agreement::point_to_point(unsigned from, unsigned to, unsigned port, bool s
 void Agreement::collective(const Channel& channel, unsigned port, const End& end) {
   auto& rounds = rounds_[{channel.kind, port, channel.first, channel.stride, channel.ranks}];
   if (rounds.next.empty()) rounds.next.resize(channel.ranks);
-  const auto round = rounds.next[channel.own]++ - rounds.before;
+  const auto round = rounds.next[channel.own]++ - rounds.completed;
   if (round == rounds.open.size()) {
     rounds.open.emplace_back(end, 1);
   } else {
@@ -117,25 +118,25 @@ void Agreement::collective(const Channel& channel, unsigned port, const End& end
   }
   while (!rounds.open.empty() && rounds.open.front().second == channel.ranks) {
     rounds.open.pop_front();
-    ++rounds.before;
+    ++rounds.completed;
   }
 }
 
 std::vector<unsigned> Agreement::missing(unsigned kind, unsigned port, unsigned rank) const {
-  std::vector<unsigned> found;
+  std::vector<unsigned> missing_ranks;
   for (const auto& [key, rounds] : rounds_) {
     const auto& [of_kind, of_port, first, stride, ranks] = key;
     if (of_kind != kind || of_port != port) continue;
-    const auto of = [&, f = first, s = stride](unsigned member) {
+    const auto cluster_rank = [&, f = first, s = stride](unsigned member) {
       return static_cast<unsigned>(static_cast<int>(f) + s * static_cast<int>(member));
     };
     for (unsigned own = 0; own < rounds.next.size(); ++own) {
-      if (of(own) != rank) continue;
+      if (cluster_rank(own) != rank) continue;
       for (unsigned member = 0; member < rounds.next.size(); ++member)
-        if (rounds.next[member] < rounds.next[own]) found.push_back(of(member));
+        if (rounds.next[member] < rounds.next[own]) missing_ranks.push_back(cluster_rank(member));
     }
   }
-  return found;
+  return missing_ranks;
 }
 
 }  // namespace thalweg::smi

@@ -17,16 +17,16 @@
 namespace thalweg::smi {
 
 struct Channel {
-  static constexpr std::uint32_t kOpened = 0x534D4921;
+  static constexpr std::uint32_t kMagic = 0x534D4921;
 
-  std::uint32_t is = 0;    ///< kOpened
-  std::uint16_t port = 0;  ///< endpoint of the rank
-  std::uint8_t kind = 0;   ///< smi__kind
-  std::uint8_t type = 0;   ///< SMI_Datatype
+  std::uint32_t magic = 0;  ///< kMagic
+  std::uint16_t port = 0;   ///< endpoint of the rank
+  std::uint8_t kind = 0;    ///< smi__kind
+  std::uint8_t type = 0;    ///< SMI_Datatype
   std::uint32_t count = 0;
-  std::uint32_t done = 0;   ///< calls made
-  std::uint32_t calls = 0;  ///< total number of calls
-  std::uint32_t owed = 0;   ///< elements of the root's own part that were pushed and not yet popped
+  std::uint32_t done = 0;          ///< calls made
+  std::uint32_t calls = 0;         ///< total number of calls
+  std::uint32_t own_unpopped = 0;  ///< elements of the root's own part that were pushed and not yet popped
   const char* file = nullptr;
   std::uint32_t line = 0;
   std::int32_t degree = -1;
@@ -64,7 +64,7 @@ class Agreement {
   struct End {
     unsigned rank = 0;
     const char* kernel = "";
-    smi__place place{};
+    smi__location location{};
     std::uint32_t count = 0;
     std::uint8_t type = 0, op = 0;
     std::uint16_t root = 0;
@@ -83,7 +83,7 @@ class Agreement {
     std::deque<End> sent, received;
   };
   struct Rounds {
-    std::size_t before = 0;  ///< rounds that all ranks have opened
+    std::size_t completed = 0;  ///< rounds that all ranks have opened
     std::deque<std::pair<End, unsigned>> open;
     std::vector<std::size_t> next;
   };

@@ -33,9 +33,9 @@ constexpr std::size_t kHandlerStack = std::size_t{256} << 10;
 constexpr std::array kFaults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
 // State of the run's process; a handler has no other argument.
-Guard::Record* left = nullptr;
-const Program* watched = nullptr;
-std::uint64_t seen = 0;
+Guard::Record* handler_record = nullptr;
+const Program* handler_program = nullptr;
+std::uint64_t last_progress = 0;
 unsigned idle = 0;
 
 void* instruction(const ucontext_t& context) {
@@ -77,18 +77,18 @@ void save_frames(Guard::Record& to, const ucontext_t& context) {
 
 void handle(int signal, siginfo_t* info, void* context) {
   if (signal == SIGPROF) {
-    const auto now = watched->progress();
-    idle = now == seen ? idle + 1 : 0;
-    seen = now;
-    if (idle < left->patience) return;
+    const auto now = handler_program->progress();
+    idle = now == last_progress ? idle + 1 : 0;
+    last_progress = now;
+    if (idle < handler_record->patience) return;
   }
-  auto& to = *left;
+  auto& to = *handler_record;
   to.code = info->si_code;
   to.address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   to.kernel = -1;
   if (Kernel::inside()) {
     auto& kernel = Kernel::current();
-    to.kernel = watched->number(*static_cast<Program::Running*>(kernel.context()));
+    to.kernel = handler_program->number(*static_cast<Program::Running*>(kernel.context()));
     to.cycle = kernel.cycle();
     to.overflow = (signal == SIGSEGV || signal == SIGBUS) && kernel.overflowed(info->si_addr);
   }
@@ -119,8 +119,8 @@ Guard::~Guard() {
 }
 
 void Guard::watch(unsigned patience) {
-  left = record_;
-  watched = &program_;
+  handler_record = record_;
+  handler_program = &program_;
   record_->patience = patience;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a failing kernel's output is not lost
   std::array<void*, 4> first{};
@@ -147,40 +147,41 @@ bool Guard::impatient() const {
 std::string Guard::fault() const {
   const auto& record = *record_;
   if (record.signal == 0) return "";
-  std::string what = "signal " + std::to_string(record.signal) + ", " + strsignal(record.signal);
+  std::string message = "signal " + std::to_string(record.signal) + ", " + strsignal(record.signal);
   char text[128];
   switch (record.signal) {
     case SIGPROF:
-      what = "has run for " + std::to_string(record.patience) +
-             " s of processor time without using a channel or memory, up to cycle " + std::to_string(record.cycle) +
-             "; if that is not an endless loop, allow more time (--patience)";
+      message = "has run for " + std::to_string(record.patience) +
+                " s of processor time without using a channel or memory, up to cycle " + std::to_string(record.cycle) +
+                "; if that is not an endless loop, allow more time (--patience)";
       break;
     case SIGFPE:
-      what = "divides an integer by zero, or the quotient is out of range of its type";
+      message = "divides an integer by zero, or the quotient is out of range of its type";
       break;
     case SIGSEGV:
     case SIGBUS:
       std::snprintf(text, sizeof text, "uses address 0x%zx, which is outside of its memory",
                     static_cast<std::size_t>(record.address));
-      what = record.overflow ? "its stack of " + std::to_string(Program::kStack >> 20) +
-                                   " MiB is full: infinite recursion, or variables that are too large"
-             : record.code > 0 && record.code < SI_KERNEL ? text
-                                                          : "uses an address that no memory has";
+      message = record.overflow ? "its stack of " + std::to_string(Program::kStack >> 20) +
+                                      " MiB is full: infinite recursion, or variables that are too large"
+                : record.code > 0 && record.code < SI_KERNEL ? text
+                                                             : "uses an address that no memory has";
       break;
     case SIGABRT:
-      what = "aborts";
+      message = "aborts";
       break;
     case SIGILL:
     case SIGTRAP:
-      what = is_of_division(static_cast<const char*>(record.code_at[0]) - 1)
-                 ? "divides an integer by zero"
-                 : "divides an integer by zero, or reaches other code that has no defined behaviour";
+      message = is_of_division(static_cast<const char*>(record.code_at[0]) - 1)
+                    ? "divides an integer by zero"
+                    : "divides an integer by zero, or reaches other code that has no defined behaviour";
       break;
     default:
       break;
   }
-  if (record.kernel < 0) return "the simulation ended by " + what;
-  return program_.place(record.kernel, {record.code_at.data(), static_cast<std::size_t>(record.frames)}) + what;
+  if (record.kernel < 0) return "the simulation ended by " + message;
+  return program_.error_prefix(record.kernel, {record.code_at.data(), static_cast<std::size_t>(record.frames)}) +
+         message;
 }
 
 }  // namespace thalweg::smi

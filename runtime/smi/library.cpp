@@ -18,18 +18,18 @@ Library::Library(const std::string& file, const smi__calls& calls, std::uintptr_
   channels(this);
   if (pipes_.empty()) return;
   first_ = pipes_.begin()->first;
-  by_place_.resize(pipes_.rbegin()->first - first_ + 1);
-  for (const auto& [place, pipe] : pipes_) by_place_[place - first_] = pipe.get();
+  by_address_.resize(pipes_.rbegin()->first - first_ + 1);
+  for (const auto& [address, pipe] : pipes_) by_address_[address - first_] = pipe.get();
 }
 
 Library::Call Library::kernel(const std::string& name) const {
   return reinterpret_cast<Call>(loaded_.symbol("smi__call_" + name));
 }
 
-void Library::add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name) {
+void Library::add_channel(void* address, std::size_t bytes, std::size_t element, long depth, const std::string& name) {
   const auto number = bytes / element;
   for (std::size_t i = 0; i < number; ++i)
-    pipes_.emplace(reinterpret_cast<std::uintptr_t>(place) + i * element,
+    pipes_.emplace(reinterpret_cast<std::uintptr_t>(address) + i * element,
                    std::make_unique<Pipe>("channel " + name + (number > 1 ? "[" + std::to_string(i) + "]" : "") +
                                               " of rank " + std::to_string(rank_),
                                           element, depth < 0 ? 0 : static_cast<std::size_t>(depth)));
@@ -37,7 +37,7 @@ void Library::add_channel(void* place, std::size_t bytes, std::size_t element, l
 
 std::vector<const Pipe*> Library::pipes() const {
   std::vector<const Pipe*> all;
-  for (const auto& [place, pipe] : pipes_) all.push_back(pipe.get());
+  for (const auto& [address, pipe] : pipes_) all.push_back(pipe.get());
   return all;
 }
 

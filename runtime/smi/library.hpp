@@ -26,14 +26,14 @@ class Library {
   /// Returns null if it has no such kernel.
   [[nodiscard]] Call kernel(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> lines(const void* code) const { return loaded_.lines(code); }
-  /// Returns the channel of the program at address `place`; throws std::logic_error if there is none.
-  [[nodiscard]] Pipe& pipe(const void* place) {
-    const auto at = reinterpret_cast<std::uintptr_t>(place) - first_;
-    if (at >= by_place_.size() || !by_place_[at]) no_pipe();
-    return *by_place_[at];
+  /// Returns the channel of the program at `address`; throws std::logic_error if there is none.
+  [[nodiscard]] Pipe& pipe(const void* address) {
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) - first_;
+    if (offset >= by_address_.size() || !by_address_[offset]) no_pipe();
+    return *by_address_[offset];
   }
   [[nodiscard]] std::vector<const Pipe*> pipes() const;
-  void add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name);
+  void add_channel(void* address, std::size_t bytes, std::size_t element, long depth, const std::string& name);
 
  private:
   [[noreturn]] static void no_pipe();
@@ -42,7 +42,7 @@ class Library {
   unsigned rank_;
   std::map<std::uintptr_t, std::unique_ptr<Pipe>> pipes_;
   std::uintptr_t first_ = 0;
-  std::vector<Pipe*> by_place_;  ///< by address, relative to the first channel's: channels are adjacent in memory
+  std::vector<Pipe*> by_address_;  ///< by address, relative to the first channel's: channels are adjacent in memory
 };
 
 }  // namespace thalweg::smi

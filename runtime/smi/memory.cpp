@@ -18,8 +18,8 @@ auto requests(Kernel& kernel, BankPort& port) {
 void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from) {
   auto* buffer = memory_.find(address);
   const auto outside = [&] {
-    const std::string what = std::string(writes ? "writes" : "reads") + " " + std::to_string(bytes) + " bytes";
-    throw Misuse(place(running.number, std::array{const_cast<void*>(from)}) + what +
+    const std::string access = std::string(writes ? "writes" : "reads") + " " + std::to_string(bytes) + " bytes";
+    throw Misuse(error_prefix(running.number, std::array{const_cast<void*>(from)}) + access +
                  (buffer ? " at " + std::to_string(address - reinterpret_cast<std::uintptr_t>(buffer->at)) +
                                " of buffer " + buffer->name + " (rank " + std::to_string(buffer->rank) +
                                "), which has " + std::to_string(buffer->bytes)

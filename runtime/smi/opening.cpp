@@ -7,8 +7,8 @@
 namespace thalweg::smi {
 
 void Program::open(Running& running, Channel& channel, const smi__open& open) {
-  const auto refuse = [&](const std::string& what) {
-    wrong(running, open.place, open_name(static_cast<unsigned>(open.kind)) + ": " + what);
+  const auto refuse = [&](const std::string& message) {
+    reject(running, open.location, open_name(static_cast<unsigned>(open.kind)) + ": " + message);
   };
   const int own = open.comm[0], size = open.comm[1], first = open.comm[2], stride = open.comm[3];
   if (open.type < 1 || open.type > 5) refuse("unknown datatype " + std::to_string(open.type));
@@ -26,20 +26,20 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
     return state.port.endpoint.kind == kind && static_cast<int>(state.port.endpoint.port) == open.port;
   });
   if (found == ports.end()) {
-    std::string have;
+    std::string existing;
     for (const auto& state : ports)
-      have += (have.empty() ? "" : ", ") + std::to_string(state.port.endpoint.port) + " " +
-              kind_name(state.port.endpoint.kind);
+      existing += (existing.empty() ? "" : ", ") + std::to_string(state.port.endpoint.port) + " " +
+                  kind_name(state.port.endpoint.kind);
     refuse("the rank has no port " + std::to_string(open.port) + " for " + kind_name(kind) +
-           (have.empty() ? ", and no others" : "; it has " + have));
+           (existing.empty() ? ", and no others" : "; it has " + existing));
   }
-  channel = {.is = Channel::kOpened,
+  channel = {.magic = Channel::kMagic,
              .port = static_cast<std::uint16_t>(found - ports.begin()),
              .kind = static_cast<std::uint8_t>(open.kind),
              .type = static_cast<std::uint8_t>(open.type),
              .count = static_cast<std::uint32_t>(open.count),
-             .file = open.place.file,
-             .line = open.place.line,
+             .file = open.location.file,
+             .line = open.location.line,
              .degree = open.degree,
              .own = static_cast<std::uint16_t>(own),
              .root = static_cast<std::uint16_t>(point_to_point ? 0 : open.root),
@@ -50,84 +50,84 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
              .size = static_cast<std::uint8_t>(size_of(static_cast<unsigned>(open.type)))};
   if (!found->opener) found->opener = &running;
   const bool is_root = own == open.root;
-  const bool parts = open.kind == SMI__SCATTER || open.kind == SMI__GATHER;
-  if (parts && open.count != open.other_count)
+  const bool has_parts = open.kind == SMI__SCATTER || open.kind == SMI__GATHER;
+  if (has_parts && open.count != open.other_count)
     refuse("send_count is " + std::to_string(open.count) + ", recv_count " + std::to_string(open.other_count) +
            "; both are the elements of one rank");
-  channel.calls = parts && is_root ? channel.count * channel.ranks : channel.count;
+  channel.calls = has_parts && is_root ? channel.count * channel.ranks : channel.count;
   if (point_to_point && open.peer >= 0 && open.peer < size)
     channel.peer = static_cast<std::int16_t>(channel.rank(static_cast<unsigned>(open.peer)));
 }
 
 /// Enters a channel, and opens it in hardware at its first use. Hardware never sees channels that are opened and not
 /// used, such as those at the border of a grid.
-Program::PortState& Program::enter(Running& running, Channel& channel, unsigned kind, const smi__place& place) {
-  if (channel.is != Channel::kOpened || channel.port >= ranks_[running.rank].ports.size())
-    wrong(running, place, "the channel has not been opened");
+Program::PortState& Program::enter(Running& running, Channel& channel, unsigned kind, const smi__location& location) {
+  if (channel.magic != Channel::kMagic || channel.port >= ranks_[running.rank].ports.size())
+    reject(running, location, "the channel has not been opened");
   auto& state = port_of(running, channel);
   if (channel.kind != kind)
-    wrong(
-        running, place,
+    reject(
+        running, location,
         "the channel is one of " + open_name(channel.kind) + ", " + channel.file + ":" + std::to_string(channel.line));
   if (channel.done == channel.calls)
-    wrong(running, place,
-          "the channel has " + std::to_string(channel.calls) + " elements (" + channel.file + ":" +
-              std::to_string(channel.line) + "), and this is one more");
+    reject(running, location,
+           "the channel has " + std::to_string(channel.calls) + " elements (" + channel.file + ":" +
+               std::to_string(channel.line) + "), and this is one more");
   const auto port = [&] {
     return "port " + std::to_string(state.port.endpoint.port) + " (" + kind_name(state.port.endpoint.kind) + ")";
   };
   if (state.user != &running) {
     if (state.user)
-      wrong(running, place, port() + " is used by kernel " + state.user->name + ", too, at " + line(state.used));
+      reject(running, location, port() + " is used by kernel " + state.user->name + ", too, at " + line(state.used));
     state.user = &running;
-    state.used = place;
+    state.used = location;
   }
   if (!channel.entered) {
     if (state.unfinished)
-      wrong(running, {channel.file, channel.line},
-            "this opens a channel on " + port() + ", but of the previous one (" + state.now.file + ":" +
-                std::to_string(state.now.line) + ") only " + std::to_string(state.now.done) + " of " +
-                std::to_string(state.now.calls) + " elements have been used");
+      reject(running, {channel.file, channel.line},
+             "this opens a channel on " + port() + ", but of the previous one (" + state.channel.file + ":" +
+                 std::to_string(state.channel.line) + ") only " + std::to_string(state.channel.done) + " of " +
+                 std::to_string(state.channel.calls) + " elements have been used");
     if ((kind == SMI__SEND || kind == SMI__RECEIVE) && channel.peer < 0) {
-      const std::string what = std::string("the rank to ") + (kind == SMI__SEND ? "push to" : "pop from") +
-                               " does not exist (" + channel.file + ":" + std::to_string(channel.line) + ")";
-      if (kind == SMI__SEND || !running.kernel->serves()) wrong(running, place, what);
-      running.now = {"SMI_Pop from a rank that does not exist", place, &state};
-      running.kernel->block({"pop from", &state.port.out->writer, at(place)});
+      const std::string message = std::string("the rank to ") + (kind == SMI__SEND ? "push to" : "pop from") +
+                                  " does not exist (" + channel.file + ":" + std::to_string(channel.line) + ")";
+      if (kind == SMI__SEND || !running.kernel->serves()) reject(running, location, message);
+      running.current_call = {"SMI_Pop from a rank that does not exist", location, &state};
+      running.kernel->block({"pop from", &state.port.out->writer, source_line(location)});
     }
-    check_others(running, channel, state.port.endpoint);
-    state.now = channel;
+    check_peers(running, channel, state.port.endpoint);
+    state.channel = channel;
     state.unfinished = true;
-    running.now = {"", place, &state};
-    submit(running, state, channel, place);
+    running.current_call = {"", location, &state};
+    submit(running, state, channel, location);
     channel.entered = true;
   }
-  running.now = {"", place, &state};
+  running.current_call = {"", location, &state};
   return state;
 }
 
 /// Checks that each other rank of the channel has the matching endpoint.
-void Program::check_others(const Running& running, const Channel& channel, const EndpointOf& own) const {
-  const auto needs = [&](unsigned rank, EndpointKind kind) {
+void Program::check_peers(const Running& running, const Channel& channel, const EndpointOf& own) const {
+  const auto require_port = [&](unsigned rank, EndpointKind kind) {
     if (!port_of(rank, kind, own.port))
-      wrong(running, {channel.file, channel.line},
-            "rank " + std::to_string(rank) + " has no port " + std::to_string(own.port) + " for " + kind_name(kind));
+      reject(running, {channel.file, channel.line},
+             "rank " + std::to_string(rank) + " has no port " + std::to_string(own.port) + " for " + kind_name(kind));
   };
   if (channel.kind == SMI__SEND) {
-    needs(static_cast<unsigned>(channel.peer), EndpointKind::pop);
+    require_port(static_cast<unsigned>(channel.peer), EndpointKind::pop);
   } else if (channel.kind == SMI__RECEIVE) {
-    if (!running.kernel->serves()) needs(static_cast<unsigned>(channel.peer), EndpointKind::push);
+    if (!running.kernel->serves()) require_port(static_cast<unsigned>(channel.peer), EndpointKind::push);
   } else {
-    for (unsigned i = 0; i < channel.ranks; ++i) needs(channel.rank(i), own.kind);
+    for (unsigned i = 0; i < channel.ranks; ++i) require_port(channel.rank(i), own.kind);
   }
 }
 
-void Program::submit(Running& running, PortState& state, Channel& channel, const smi__place& place) {
+void Program::submit(Running& running, PortState& state, Channel& channel, const smi__location& location) {
   const auto port = state.port.endpoint.port;
   const auto open = protocol(running, channel, port);
   const Agreement::End end{.rank = running.rank,
                            .kernel = running.name.c_str(),
-                           .place = {channel.file, channel.line},
+                           .location = {channel.file, channel.line},
                            .count = channel.count,
                            .type = channel.type,
                            .op = channel.op,
@@ -144,14 +144,14 @@ void Program::submit(Running& running, PortState& state, Channel& channel, const
   else
     agreement_.collective(channel, port, end);
   state.circuit = open.packets > 0;
-  state.port.open->push(open, at(place));
+  state.port.open->push(open, source_line(location));
 }
 
 Open Program::protocol(const Running& running, const Channel& channel, unsigned port) {
   Open open{.count = channel.count, .type = datatype(channel.type), .size = channel.size};
   constexpr spec::Operator kOperators[] = {spec::Operator::sum, spec::Operator::max, spec::Operator::min};
   open.op = kOperators[channel.op];
-  open.per_packet = most_elements(config_.packet_bytes, channel.size);
+  open.per_packet = max_elements(config_.packet_bytes, channel.size);
   if (channel.kind == SMI__SEND || channel.kind == SMI__RECEIVE) {
     open.peer = static_cast<unsigned>(channel.peer);
     const unsigned to = channel.kind == SMI__SEND ? open.peer : running.rank;
@@ -169,8 +169,8 @@ Open Program::protocol(const Running& running, const Channel& channel, unsigned 
       open.per_packet = std::clamp<unsigned>(degree, 1, open.per_packet);
       open.window = std::max(1u, degree / open.per_packet);
     } else if (config_.circuits && channel.count > open.per_packet) {
-      const unsigned whole = payload_elements(config_.packet_bytes, channel.size);
-      open.packets = (channel.count - 1) / whole + 1;
+      const unsigned full_packet = payload_elements(config_.packet_bytes, channel.size);
+      open.packets = (channel.count - 1) / full_packet + 1;
     }
     return open;
   }
@@ -183,10 +183,10 @@ Open Program::protocol(const Running& running, const Channel& channel, unsigned 
   const bool tree = config_.arity > 0 && (channel.kind == SMI__BCAST || channel.kind == SMI__REDUCE);
   open.arity = tree ? std::min(config_.arity, linear) : linear;
   if (channel.kind == SMI__REDUCE && open.arity > config_.children)
-    wrong(running, {channel.file, channel.line},
-          "a reduction of " + std::to_string(open.ranks) + " ranks has " + std::to_string(open.arity) +
-              " children at one rank, whose hardware has " + std::to_string(config_.children) +
-              " at most: give the cluster an arity, or more children");
+    reject(running, {channel.file, channel.line},
+           "a reduction of " + std::to_string(open.ranks) + " ranks has " + std::to_string(open.arity) +
+               " children at one rank, whose hardware has " + std::to_string(config_.children) +
+               " at most: give the cluster an arity, or more children");
   open.tile = config_.synchronous ? 1 : config_.tile;
   if (channel.degree >= 0) open.tile = std::clamp<unsigned>(static_cast<unsigned>(channel.degree), 1, open.tile);
   open.any_order = config_.any_order;

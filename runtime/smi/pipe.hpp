@@ -20,20 +20,20 @@ namespace thalweg::smi {
 class Pipe : public StreamRing<std::vector<std::byte>> {
  public:
   /// `bytes`: size of a value.
-  Pipe(std::string called, std::size_t bytes, std::size_t depth)
-      : StreamRing(std::move(called), least(depth), std::vector<std::byte>(bytes)),
+  Pipe(std::string pipe_name, std::size_t bytes, std::size_t depth)
+      : StreamRing(std::move(pipe_name), effective_depth(depth), std::vector<std::byte>(bytes)),
         bytes_(bytes),
-        depth_(least(depth)) {}
+        depth_(effective_depth(depth)) {}
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  void write(Kernel& kernel, const void* value, SourceLine where) {
-    await_room(kernel, room(kernel), "write into", where);
+  void write(Kernel& kernel, const void* value, SourceLine location) {
+    await_room(kernel, room(kernel), "write into", location);
     put(kernel, value);
   }
-  void read(Kernel& kernel, void* value, SourceLine where) {
+  void read(Kernel& kernel, void* value, SourceLine location) {
     reader.bind(kernel);
-    await_word(kernel, "read from", where);
+    await_word(kernel, "read from", location);
     get(kernel, value);
   }
   /// Returns false if the channel is full in this cycle.
@@ -54,24 +54,26 @@ class Pipe : public StreamRing<std::vector<std::byte>> {
   /// Counts values per cycle and keeps the maximum.
   struct Burst {
     Tick tick = -1;
-    std::int64_t now = 0, most = 1;
+    std::int64_t now = 0, max = 1;
 
     void count(Tick at) {
       now = at == tick ? now + 1 : 1;
       tick = at;
-      most = std::max(most, now);
+      max = std::max(max, now);
     }
     /// The maximum if one more value follows at `at`.
-    [[nodiscard]] std::int64_t with(Tick at) const { return std::max(most, at == tick ? now + 1 : 1); }
+    [[nodiscard]] std::int64_t max_with(Tick at) const { return std::max(max, at == tick ? now + 1 : 1); }
   };
 
-  static std::int64_t least(std::size_t depth) { return static_cast<std::int64_t>(std::max<std::size_t>(depth, 2)); }
+  static std::int64_t effective_depth(std::size_t depth) {
+    return static_cast<std::int64_t>(std::max<std::size_t>(depth, 2));
+  }
 
   /// The index of the value whose slot the next one takes.
   [[nodiscard]] std::int64_t room(Kernel& kernel) {
     writer.bind(kernel);
-    return freed_by(std::max(depth_, 2 * std::max(written_.with(kernel.tick()), read_.most)) +
-                    kernel.depth() * written_.most);
+    return freed_by(std::max(depth_, 2 * std::max(written_.max_with(kernel.tick()), read_.max)) +
+                    kernel.depth() * written_.max);
   }
   void put(Kernel& kernel, const void* from) {
     written_.count(kernel.tick());

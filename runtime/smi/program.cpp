@@ -17,9 +17,9 @@ Program::Program(Domains& time, Domain& clock, const Config& config, std::vector
   if (config_.world == 0) config_.world = static_cast<unsigned>(ports.size());
   require(config_.world <= ports.size(),
           std::to_string(ports.size()) + " ranks, but programs for " + std::to_string(config_.world));
-  for (auto& of : ports) {
+  for (auto& rank_ports : ports) {
     auto& rank = ranks_.emplace_back();
-    for (auto& port : of) rank.ports.push_back({.port = std::move(port)});
+    for (auto& port : rank_ports) rank.ports.push_back({.port = std::move(port)});
     rank.banks.assign(config.banks, Bank(config.bank));
   }
 }
@@ -30,9 +30,9 @@ Buffer& Program::buffer(unsigned rank, unsigned bank, const std::string& name, s
   require(rank < ranks(), "rank " + std::to_string(rank) + " does not exist; there are " + std::to_string(ranks()));
   require(bank < config_.banks, "buffer " + name + " is in bank " + std::to_string(bank) + ", and a rank has " +
                                     std::to_string(config_.banks));
-  auto& made = memory_.add(name, rank, bank, bytes);
-  made.address = ranks_[rank].banks[bank].place(bytes);
-  return made;
+  auto& added = memory_.add(name, rank, bank, bytes);
+  added.address = ranks_[rank].banks[bank].allocate(bytes);
+  return added;
 }
 
 Library& Program::library(unsigned rank, const std::string& file) {
@@ -101,8 +101,8 @@ void Program::call(Running& running) const {
   try {
     running.call();
   } catch (...) {
-    const std::string what = what_was_thrown(running.thrown);
-    throw Misuse(place(running.number, std::array{const_cast<void*>(running.thrown_from)}) + what);
+    const std::string message = describe_exception(running.thrown);
+    throw Misuse(error_prefix(running.number, std::array{const_cast<void*>(running.thrown_from)}) + message);
   }
 }
 
@@ -110,15 +110,15 @@ int Program::number(const Running& running) const {
   return running.number;
 }
 
-std::string Program::place(int kernel, std::span<void* const> code) const {
+std::string Program::error_prefix(int kernel, std::span<void* const> code) const {
   const auto& running = running_[static_cast<std::size_t>(kernel)];
-  std::string where;
-  const auto is_users = [](const std::string& line) { return !line.starts_with("/usr/"); };
+  std::string source_line;
+  const auto is_user_code = [](const std::string& line) { return !line.starts_with("/usr/"); };
   for (auto* at : code)
     for (const auto& line : running.library ? running.library->lines(at) : std::vector<std::string>{})
-      if (where.empty() || (!is_users(where) && is_users(line))) where = line;
-  return (where.empty() ? "" : where + ": ") + "rank " + std::to_string(running.rank) + ", kernel " + running.name +
-         ": ";
+      if (source_line.empty() || (!is_user_code(source_line) && is_user_code(line))) source_line = line;
+  return (source_line.empty() ? "" : source_line + ": ") + "rank " + std::to_string(running.rank) + ", kernel " +
+         running.name + ": ";
 }
 
 void Program::body(Running& running) {
@@ -127,16 +127,16 @@ void Program::body(Running& running) {
   end_bursts(running);
   for (auto& state : ranks_[running.rank].ports)
     if (state.user == &running && state.unfinished) {
-      const smi__place opened{state.now.file, state.now.line};
-      wrong(running, opened,
-            "the kernel has ended, and of the channel that this opens on port " +
-                std::to_string(state.port.endpoint.port) + " only " + std::to_string(state.now.done) + " of " +
-                std::to_string(state.now.calls) + " elements have been used");
+      const smi__location opened{state.channel.file, state.channel.line};
+      reject(running, opened,
+             "the kernel has ended, and of the channel that this opens on port " +
+                 std::to_string(state.port.endpoint.port) + " only " + std::to_string(state.channel.done) + " of " +
+                 std::to_string(state.channel.calls) + " elements have been used");
     }
   check_limit(running, {}, kernel.cycle());
   ++uses_;
   running.ended = kernel.cycle();
-  running.is_over = true;
+  running.has_ended = true;
   ended_.push_back({static_cast<Handle>(running.number), kernel.tick()});
   time_.interrupt();
 }
@@ -167,16 +167,18 @@ void Program::check_limit(const Running& running, std::span<void* const> code, T
 }
 
 std::string Program::late(const Running& running, std::span<void* const> code) const {
-  auto where = place(running.number, code);
-  if (where.starts_with("rank ") && running.now.place.file) where = line(running.now.place) + ": " + where;
-  return where + "has not ended by cycle " + std::to_string(limit_) +
+  auto source_line = error_prefix(running.number, code);
+  if (source_line.starts_with("rank ") && running.current_call.location.file)
+    source_line = line(running.current_call.location) + ": " + source_line;
+  return source_line + "has not ended by cycle " + std::to_string(limit_) +
          ", the limit; if that is not an endless loop, allow more (--max-cycles)";
 }
 
 /// The message for the first kernel that should have ended.
 std::string Program::late() const {
-  const auto first = std::find_if(running_.begin(), running_.end(),
-                                  [](const Running& running) { return !running.is_over && !running.kernel->serves(); });
+  const auto first = std::find_if(running_.begin(), running_.end(), [](const Running& running) {
+    return !running.has_ended && !running.kernel->serves();
+  });
   return late(*first, {});
 }
 
@@ -186,18 +188,18 @@ std::vector<Program::Started> Program::started() const {
     all.push_back({.rank = running.rank,
                    .kernel = running.name,
                    .serves = running.kernel->serves(),
-                   .ended = running.is_over,
+                   .ended = running.has_ended,
                    .cycle = running.ended,
                    .stalls = running.kernel->stalls()});
   return all;
 }
 
-void Program::wrong(const Running& running, const smi__place& place, const std::string& what) const {
-  throw Misuse(line(place) + ": rank " + std::to_string(running.rank) + ", kernel " + running.name + ": " + what);
+void Program::reject(const Running& running, const smi__location& location, const std::string& message) const {
+  throw Misuse(line(location) + ": rank " + std::to_string(running.rank) + ", kernel " + running.name + ": " + message);
 }
 
-void Program::warn(const std::string& what) {
-  if (std::find(warnings_.begin(), warnings_.end(), what) == warnings_.end()) warnings_.push_back(what);
+void Program::warn(const std::string& message) {
+  if (std::find(warnings_.begin(), warnings_.end(), message) == warnings_.end()) warnings_.push_back(message);
 }
 
 Program::PortState& Program::port_of(Running& running, const Channel& channel) {

@@ -121,7 +121,7 @@ class Program final : public Engine {
   /// Number of a kernel, in starting order. Read by a signal handler.
   [[nodiscard]] int number(const Running& running) const;
   /// Returns "app.cl:7: rank 0, kernel app: " for a kernel number and return addresses, innermost first.
-  [[nodiscard]] std::string place(int kernel, std::span<void* const> code) const;
+  [[nodiscard]] std::string error_prefix(int kernel, std::span<void* const> code) const;
 
  private:
   friend struct Calls;
@@ -133,16 +133,16 @@ class Program final : public Engine {
     Running* not_popped = nullptr;  ///< kernel in a synchronous push whose element has not been popped
     Tick popped_at = 0;
     Running* opener = nullptr;  ///< first kernel that opened a channel on it, used or not
-    smi__place used{};
-    Channel now{};  ///< copy of the last channel that was entered
+    smi__location used{};
+    Channel channel{};  ///< copy of the last channel that was entered
     bool unfinished = false;
     bool circuit = false;  ///< the message is a circuit
     std::uint32_t per_packet = 1,
-                  flushed = 0;                   ///< of `now`: elements per packet, and elements up to the last flush
-    std::map<unsigned, std::uint64_t> passed{};  ///< elements of finished push and pop channels, by the other rank
+                  flushed = 0;  ///< of `channel`: elements per packet, and elements up to the last flush
+    std::map<unsigned, std::uint64_t> completed{};  ///< elements of finished push and pop channels, by the other rank
 
     /// Number of elements that its kernels have pushed to, or popped from, rank `other`.
-    [[nodiscard]] std::uint64_t moved(unsigned other) const;
+    [[nodiscard]] std::uint64_t transferred(unsigned other) const;
     /// True if its user is inside a call on it.
     [[nodiscard]] bool in_call() const;
   };
@@ -158,26 +158,29 @@ class Program final : public Engine {
   void call(Running& running) const;
   void body(Running& running);
   void open(Running& running, Channel& channel, const smi__open& open);
-  PortState& enter(Running& running, Channel& channel, unsigned kind, const smi__place& place);
-  void check_others(const Running& running, const Channel& channel, const EndpointOf& own) const;
+  PortState& enter(Running& running, Channel& channel, unsigned kind, const smi__location& location);
+  void check_peers(const Running& running, const Channel& channel, const EndpointOf& own) const;
   void finish(PortState& state, Channel& channel);
-  void submit(Running& running, PortState& state, Channel& channel, const smi__place& place);
+  void submit(Running& running, PortState& state, Channel& channel, const smi__location& location);
   [[nodiscard]] Open protocol(const Running& running, const Channel& channel, unsigned port);
-  void give(PortState& state, const Channel& channel, const smi__variable& value, bool flush, const smi__place& place);
+  void push_element(PortState& state, const Channel& channel, const smi__variable& value, bool flush,
+                    const smi__location& location);
   /// Returns the element's source rank; meaningful for a pop.
-  unsigned take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place);
+  unsigned pop_element(PortState& state, const Channel& channel, const smi__variable& to,
+                       const smi__location& location);
   void collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
-                  const smi__variable& receive, const smi__place& place);
-  void check_type(const Running& running, const Channel& channel, const smi__variable& value, const smi__place& place);
+                  const smi__variable& receive, const smi__location& location);
+  void check_type(const Running& running, const Channel& channel, const smi__variable& value,
+                  const smi__location& location);
   void end_bursts(Running& running);
   void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from);
-  [[noreturn]] void wrong(const Running& running, const smi__place& place, const std::string& what) const;
-  void warn(const std::string& what);
+  [[noreturn]] void reject(const Running& running, const smi__location& location, const std::string& message) const;
+  void warn(const std::string& message);
   void check_limit(const Running& running, std::span<void* const> code, Tick cycle) const;
   [[nodiscard]] std::string late(const Running& running, std::span<void* const> code) const;
   [[nodiscard]] std::string late() const;
   [[nodiscard]] Stuck stuck() const;
-  [[nodiscard]] std::vector<const Running*> circle() const;
+  [[nodiscard]] std::vector<const Running*> wait_cycle() const;
   [[nodiscard]] Blocked blocked(const Running& running) const;
   [[nodiscard]] const Running* waited_for(const Running& running, Blocked& blocked) const;
   [[nodiscard]] const Running* waited_for_to_push(const Running& running, Blocked& blocked) const;
@@ -186,9 +189,9 @@ class Program final : public Engine {
   [[nodiscard]] const Running* waited_for_by_network(Blocked& blocked) const;
   [[nodiscard]] const PortState* port_of(unsigned rank, EndpointKind kind, unsigned port) const;
   [[nodiscard]] const Running* kernel_of(unsigned rank, EndpointKind kind, unsigned port, Blocked& blocked) const;
-  [[nodiscard]] const Running* only_kernel_of(unsigned rank, const Running* but = nullptr) const;
-  [[nodiscard]] std::uint64_t under_way(unsigned from, unsigned to, unsigned port) const;
-  void wait_for_pop(Running& running, PortState& state, const smi__place& place);
+  [[nodiscard]] const Running* only_kernel_of(unsigned rank, const Running* except = nullptr) const;
+  [[nodiscard]] std::uint64_t in_flight(unsigned from, unsigned to, unsigned port) const;
+  void wait_for_pop(Running& running, PortState& state, const smi__location& location);
   void popped(const Running& running, const Channel& channel, unsigned port);
   void warn_of_unread();
 

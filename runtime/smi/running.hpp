@@ -14,7 +14,8 @@
 namespace thalweg::smi {
 
 struct Program::Running {
-  Running(Program& in, unsigned of_rank, std::string called) : program(in), rank(of_rank), name(std::move(called)) {}
+  Running(Program& owner, unsigned cluster_rank, std::string kernel_name)
+      : program(owner), rank(cluster_rank), name(std::move(kernel_name)) {}
 
   /// The kernel's load and store units for a bank.
   struct Use {
@@ -22,14 +23,14 @@ struct Program::Running {
     BankPort port;
   };
   /// The call that the kernel is in.
-  struct Now {
+  struct CurrentCall {
     const char* note = "";
-    smi__place place{};
+    smi__location location{};
     const PortState* port = nullptr;  ///< null: a channel between kernels of its rank
   };
 
-  void turn(kernel__loop& loop, const void* from) {
-    if (loops.turn(*kernel, loop) && kernel->cycle() > program.limit_) [[unlikely]]
+  void iterate(kernel__loop& loop, const void* from) {
+    if (loops.iterate(*kernel, loop) && kernel->cycle() > program.limit_) [[unlikely]]
       program.check_limit(*this, std::array{const_cast<void*>(from)}, kernel->cycle());
   }
 
@@ -45,17 +46,17 @@ struct Program::Running {
   std::vector<Argument> arguments;
   std::vector<Use> banks;
   Loops loops;
-  Now now;
+  CurrentCall current_call;
   Tick ended = 0;
-  bool is_over = false;
+  bool has_ended = false;
 };
 
-inline SourceLine at(const smi__place& place) {
-  return {place.file, place.line};
+inline SourceLine source_line(const smi__location& location) {
+  return {location.file, location.line};
 }
 
-inline std::string line(const smi__place& place) {
-  return std::string(place.file) + ":" + std::to_string(place.line);
+inline std::string line(const smi__location& location) {
+  return std::string(location.file) + ":" + std::to_string(location.line);
 }
 
 }  // namespace thalweg::smi

@@ -115,7 +115,7 @@ Pipeline::~Pipeline() noexcept(false) {
   if (begun_ >= 0 && std::uncaught_exceptions() == unwinding_) kernel_.pause(depth);
 }
 
-void Pipeline::turn() {
+void Pipeline::iterate() {
   if (begun_ >= 0) {
     const auto next = begun_ + interval_ * kernel_.domain_.clock.period + kernel_.stalled_ - stalled_;
     if (next > kernel_.tick_) kernel_.skip_to(next);

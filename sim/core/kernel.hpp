@@ -175,7 +175,7 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   /// Call at the start of each iteration.
-  void turn();
+  void iterate();
 
  private:
   Kernel& kernel_;

@@ -86,7 +86,7 @@ class Session {
       closing_->begins = first;
       return;
     }
-    keep_history(now);
+    record_history(now);
     history_ &= ~std::uint64_t{1};
     unsigned under_way = 0;
     if (id_ != 0) {
@@ -101,7 +101,7 @@ class Session {
   /// Restarts the session and empties the buffers. Counts the dropped frames, sent and unsent.
   void reset(Tick now) {
     if (id_ != 0 && !(closing_ && closing_->ready != kNever))
-      for (unsigned each = 0; !send_->empty(); ++each) drop(each < sender_.under_way(), now);
+      for (unsigned i = 0; !send_->empty(); ++i) drop(i < sender_.under_way(), now);
     const SessionCounts counts = counts_;
     *this = Session(config_, *send_, *receive_);
     counts_ = counts;
@@ -126,7 +126,7 @@ class Session {
   };
   /// `now`: the cycle in which the header is available; the session must be at the next one.
   [[nodiscard]] Begun begins(std::uint32_t number, Tick now) {
-    if (closing_ || now <= begun_) return {};
+    if (closing_ || now <= started_at_) return {};
     const std::uint64_t left = receive_->frames_left(now);
     const std::uint32_t ahead = number - static_cast<std::uint32_t>(left);
     const std::uint64_t place = left + ahead % config_.window;
@@ -160,10 +160,10 @@ class Session {
   /// Earliest cycle in which a control frame can be chosen, as far as known; kNever if none. The session must be at
   /// `now` or one cycle earlier.
   [[nodiscard]] Tick says_at(Tick now) const {
-    const Tick from = says_from();
-    for (Tick at = std::max(now - kSays, quiet_until_); at <= known_; ++at)
-      if (had_something(at)) return at + kSays;
-    return from == kNever ? kNever : std::max({from, quiet_until_, now - kSays, known_ + 1}) + kSays;
+    const Tick from = pending_from();
+    for (Tick at = std::max(now - kSays, quiet_until_); at <= history_end_; ++at)
+      if (was_pending(at)) return at + kSays;
+    return from == kNever ? kNever : std::max({from, quiet_until_, now - kSays, history_end_ + 1}) + kSays;
   }
   struct Saying {
     SessionFrame kind = SessionFrame::acknowledgement;
@@ -175,21 +175,21 @@ class Session {
   /// The control frame chosen in this cycle; the session must be at this cycle.
   [[nodiscard]] Saying say(Tick now) {
     quiet_until_ = now + 2;
-    said_ = {.at = now + 1, .refuses = refuse_.has_value(), .again = !refuse_ && !answer_ && is_again(now)};
+    chosen_control_ = {.at = now + 1, .refuses = refuse_.has_value(), .again = !refuse_ && !answer_ && is_retry(now)};
     if (refuse_)
       return {.kind = SessionFrame::refusal,
               .sequence = {.session = id_, .peer = refuse_->first, .number = refuse_->second, .base = 0}};
     const std::uint64_t left = closing_ ? 0 : receive_->frames_left(now);
-    Saying saying{.sequence = sequence(left)};
+    Saying frame{.sequence = sequence(left)};
     for (unsigned k = 0; !closing_ && k < config_.window; ++k)
-      if (receive_->holds(left + k)) saying.received |= std::uint64_t{1} << k;
+      if (receive_->holds(left + k)) frame.received |= std::uint64_t{1} << k;
     if (answer_) {
-      saying.sequence.peer = *answer_;
-      saying.knows = *answer_ == peer_;
+      frame.sequence.peer = *answer_;
+      frame.knows = *answer_ == peer_;
     }
     run(now + 1);
-    saying.asks = !closing_ && receiver_.asks(now + 1);
-    return saying;
+    frame.asks = !closing_ && receiver_.asks(now + 1);
+    return frame;
   }
 
   /// Next cycle with an internal event, as far as known; kNever if none.
@@ -245,7 +245,7 @@ class Session {
     Tick at = -1 - kDecides;
     std::uint64_t place = 0;
   };
-  struct Said {
+  struct ChosenControl {
     Tick at = kNever;
     bool refuses = false, again = false;
   };
@@ -254,7 +254,7 @@ class Session {
     Tick at = kNever;
     SessionFrame kind{};
     std::uint32_t number = 0, base = 0;
-    bool is_kept = false, asks = false;
+    bool is_stored = false, asks = false;
     std::uint64_t received = 0;
   };
 
@@ -272,21 +272,23 @@ class Session {
   [[nodiscard]] Tick opens_from() const {
     return send_->empty() ? kNever : std::max(send_->front().whole, receiver_.has_said() ? receiver_.rests_until() : 0);
   }
-  [[nodiscard]] Tick says_from() const {
+  [[nodiscard]] Tick pending_from() const {
     if (closing_ || id_ == 0) return kNever;
     if (refuse_ || answer_) return 0;
     return state_ == SessionState::opening ? opens_from() : state_ == SessionState::open ? receiver_.says_at() : kNever;
   }
-  [[nodiscard]] bool had_something(Tick at) const { return known_ - at < 64 && (history_ >> (known_ - at) & 1) != 0; }
-  void keep_history(Tick cycle) {
-    if (cycle <= known_) return;
-    const Tick from = says_from();
-    for (Tick at = std::max(known_ + 1, cycle - 8); at <= cycle; ++at)
+  [[nodiscard]] bool was_pending(Tick at) const {
+    return history_end_ - at < 64 && (history_ >> (history_end_ - at) & 1) != 0;
+  }
+  void record_history(Tick cycle) {
+    if (cycle <= history_end_) return;
+    const Tick from = pending_from();
+    for (Tick at = std::max(history_end_ + 1, cycle - 8); at <= cycle; ++at)
       history_ = history_ << 1 | (from <= at && at >= quiet_until_ ? 1 : 0);
-    known_ = cycle;
+    history_end_ = cycle;
   }
   /// True if the next control frame repeats one that got no reply.
-  [[nodiscard]] bool is_again(Tick now) const {
+  [[nodiscard]] bool is_retry(Tick now) const {
     if (state_ == SessionState::opening) return receiver_.has_said() && opens_from() <= now;
     return state_ == SessionState::open && receiver_.again(now);
   }
@@ -297,10 +299,10 @@ class Session {
     if (state_ == SessionState::opening && receiver_.has_said()) at = opens_from();
     if (state_ == SessionState::open) at = receiver_.again_at();
     if (at == kNever) return at;
-    at = std::max(at, known_ + 1);
-    return is_again(at) ? at : kNever;
+    at = std::max(at, history_end_ + 1);
+    return is_retry(at) ? at : kNever;
   }
-  [[nodiscard]] Tick begins_at() const {
+  [[nodiscard]] Tick start_at() const {
     if (!closing_ || closing_->ready == kNever) return kNever;
     const Tick idle = receive_->idle_from();
     return idle == kNever ? kNever : std::max({closing_->ready, closing_->begins, takes_until_ + 2, idle});
@@ -308,45 +310,44 @@ class Session {
   [[nodiscard]] Tick drops_at() const { return closing_ && closing_->ready == kNever ? closing_->stops : kNever; }
 
   [[nodiscard]] Tick next_event() const {
-    return std::min({said_.at, sent_, accepted_.at, timed_out_,
-                     received_.empty() ? kNever : received_.front().end + kDecides, ends_at(), begins_at(),
-                     drops_at()});
+    return std::min({chosen_control_.at, sent_, accepted_.at, timed_out_,
+                     received_.empty() ? kNever : received_.front().end + kDecides, ends_at(), start_at(), drops_at()});
   }
   /// Executes the events of a cycle. `begins`: a new session may begin.
   void act(Tick cycle, bool begins) {
-    if (begins && begins_at() == cycle) return begin(cycle);
+    if (begins && start_at() == cycle) return begin(cycle);
     if (drops_at() == cycle) drop_frames(cycle);
-    keep_history(cycle);
+    record_history(cycle);
     const bool timed_out = std::exchange(timed_out_, timed_out_ == cycle ? kNever : timed_out_) == cycle;
     const bool is_open = !closing_ && (state_ == SessionState::opening || state_ == SessionState::open);
-    const bool ends = is_open && silent_ == config_.tries && (timed_out || (!answer_ && is_again(cycle)));
+    const bool ends = is_open && silent_ == config_.tries && (timed_out || (!answer_ && is_retry(cycle)));
     if (ends) history_ &= ~std::uint64_t{1};
     if (sent_ == cycle) {
       sent_ = kNever;
       if (!closing_) receiver_.sent();
     }
     unsigned tries = timed_out ? 1 : 0;
-    if (said_.at == cycle) {
-      said_.at = kNever;
+    if (chosen_control_.at == cycle) {
+      chosen_control_.at = kNever;
       if (!closing_) {
         receiver_.say(cycle);
-        if (said_.refuses)
+        if (chosen_control_.refuses)
           refuse_.reset();
         else
           answer_.reset();
-        tries += said_.again;
+        tries += chosen_control_.again;
       }
     }
     if (accepted_.at == cycle) {
-      if (!closing_) pass_on(cycle);
+      if (!closing_) deliver(cycle);
       accepted_.at = kNever;
     }
-    bool is_ours = false;
+    bool belongs_here = false;
     if (!received_.empty() && received_.front().end + kDecides == cycle) {
-      is_ours = decide(received_.front(), cycle);
+      belongs_here = decide(received_.front(), cycle);
       received_.pop_front();
     }
-    if (is_ours) {
+    if (belongs_here) {
       silent_ = 0;
     } else if (ends) {
       state_ = SessionState::silent;
@@ -354,12 +355,12 @@ class Session {
       silent_ = std::min(silent_ + tries, config_.tries);
     }
   }
-  void pass_on(Tick cycle) {
+  void deliver(Tick cycle) {
     receiver_.hear(accepted_.base);
     if (accepted_.kind == SessionFrame::acknowledgement) {
       if (accepted_.asks) receiver_.ask(cycle);
       sender_.hear(accepted_.number, accepted_.received, cycle);
-    } else if (accepted_.is_kept) {
+    } else if (accepted_.is_stored) {
       receiver_.take(accepted_.number, cycle);
     } else {
       receiver_.repeat(cycle);
@@ -368,7 +369,7 @@ class Session {
   /// True if the frame belongs to this session.
   bool decide(const Heard& received, Tick cycle) {
     const auto& of = received.of;
-    if (closing_ || id_ == 0 || cycle - 1 <= begun_) {
+    if (closing_ || id_ == 0 || cycle - 1 <= started_at_) {
       ++counts_.stale;
       return false;
     }
@@ -399,11 +400,11 @@ class Session {
                  .kind = received.kind,
                  .number = of.number,
                  .base = of.base,
-                 .is_kept = received.begun.is_free && received.begun.fits,
+                 .is_stored = received.begun.is_free && received.begun.fits,
                  .asks = received.asks,
                  .received = received.received};
     if (received.kind == SessionFrame::data) {
-      if (accepted_.is_kept)
+      if (accepted_.is_stored)
         receive_->place(received.begun.place, received.content, cycle);
       else
         ++counts_.repeated;
@@ -419,9 +420,9 @@ class Session {
   void drop_frames(Tick cycle) {
     Tick next = cycle + 1;
     if (id_ != 0) {
-      unsigned whole = 0;
-      while (send_->whole_at(whole) <= cycle) ++whole;
-      for (unsigned each = 0; each < whole; ++each) drop(each < closing_->under_way, next++);
+      unsigned complete_frames = 0;
+      while (send_->whole_at(complete_frames) <= cycle) ++complete_frames;
+      for (unsigned i = 0; i < complete_frames; ++i) drop(i < closing_->under_way, next++);
       next += 2;
     }
     closing_->ready = next;
@@ -436,7 +437,7 @@ class Session {
     read_until_ = read_until;
     takes_until_ = takes_until;
     received_ = std::move(received);
-    known_ = quiet_until_ = begun_ = cycle;
+    history_end_ = quiet_until_ = started_at_ = cycle;
     sender_ = SessionSender<SendBuffer>(config_, *send_, cycle + 1);
     receive_->set_slots(number == 0 ? 0 : config_.window);
     id_ = number;
@@ -459,13 +460,13 @@ class Session {
   // Pending events.
   std::deque<Heard> received_;
   Accepted accepted_;
-  Said said_;
+  ChosenControl chosen_control_;
   Tick sent_ = kNever, timed_out_ = kNever;
   // Recent events that affect the next received frame.
   std::array<Ended, 2> ended_;  ///< frames just written into their slots
-  Tick begun_ = -1, takes_until_ = -1, read_until_ = -1;
-  std::uint64_t history_ = 0;  ///< bit k: a control frame was pending in cycle `known_` - k
-  Tick known_ = -1, quiet_until_ = 0;
+  Tick started_at_ = -1, takes_until_ = -1, read_until_ = -1;
+  std::uint64_t history_ = 0;  ///< bit k: a control frame was pending in cycle `history_end_` - k
+  Tick history_end_ = -1, quiet_until_ = 0;
 };
 
 }  // namespace thalweg::ethernet

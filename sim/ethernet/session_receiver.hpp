@@ -28,11 +28,11 @@ class SessionReceiver {
       : buffer_(&buffer), due_(std::max(1U, config.window / 4)), resend_(config.resend), quarter_(config.resend / 4) {}
 
   /// A received frame acknowledges the report of `base` frames.
-  void hear(std::uint32_t base) { known_ |= base == static_cast<std::uint32_t>(reported_); }
+  void hear(std::uint32_t base) { acknowledged_ |= base == static_cast<std::uint32_t>(reported_); }
   /// A new data frame was accepted. If an earlier frame is missing, that is, the number is not the next one, it is
   /// reported at once; otherwise after several frames or a delay.
   void take(std::uint32_t number, Tick now) {
-    if (number != static_cast<std::uint32_t>(taken_++) || ++fresh_ == due_) {
+    if (number != static_cast<std::uint32_t>(accepted_++) || ++fresh_ == due_) {
       fresh_ = 0;
       report_ = now;
     } else {
@@ -56,23 +56,23 @@ class SessionReceiver {
     return at;
   }
   /// Cycle from which an unacknowledged report is repeated, if no frame leaves before; kNever if none.
-  [[nodiscard]] Tick again_at() const { return known_ ? kNever : rests_until(); }
+  [[nodiscard]] Tick again_at() const { return acknowledged_ ? kNever : rests_until(); }
   /// True if the next report repeats the last one, which is not acknowledged.
   [[nodiscard]] bool again(Tick now) const { return now >= again_at() && !more(now); }
   /// True if the report requests an acknowledgement.
-  [[nodiscard]] bool asks(Tick now) const { return !known_ || more(now); }
+  [[nodiscard]] bool asks(Tick now) const { return !acknowledged_ || more(now); }
   /// A report is sent in this cycle.
   void say(Tick now) {
-    known_ &= !more(now);
+    acknowledged_ &= !more(now);
     reported_ = buffer_->frames_left(now - 1);
     report_ = confirm_ = kNever;
-    said_ = now;
+    reported_at_ = now;
   }
-  [[nodiscard]] bool has_said() const { return said_ != kNever; }
+  [[nodiscard]] bool has_said() const { return reported_at_ != kNever; }
   /// Cycle in which the retransmission time-out of the last report expires; kNever if none was sent.
-  [[nodiscard]] Tick rests_until() const { return add(said_, resend_); }
+  [[nodiscard]] Tick rests_until() const { return add(reported_at_, resend_); }
   /// True if all received frames have left the buffer and the sender has acknowledged the report.
-  [[nodiscard]] bool settled() const { return known_ && reported_ == buffer_->in_order(); }
+  [[nodiscard]] bool settled() const { return acknowledged_ && reported_ == buffer_->in_order(); }
 
  private:
   [[nodiscard]] static Tick add(Tick at, Tick cycles) { return at == kNever ? kNever : at + cycles; }
@@ -82,11 +82,11 @@ class SessionReceiver {
   Buffer* buffer_;
   unsigned due_;
   Tick resend_, quarter_;
-  std::uint64_t taken_ = 0;     ///< number of accepted frames
+  std::uint64_t accepted_ = 0;  ///< number of accepted frames
   std::uint64_t reported_ = 0;  ///< frames that have left the buffer, as of the last report
-  bool known_ = true;           ///< the sender has acknowledged that report
+  bool acknowledged_ = true;    ///< the sender has acknowledged that report
   unsigned fresh_ = 0;          ///< frames accepted since the last report
-  Tick report_ = kNever, confirm_ = kNever, said_ = kNever;
+  Tick report_ = kNever, confirm_ = kNever, reported_at_ = kNever;
 };
 
 }  // namespace thalweg::ethernet

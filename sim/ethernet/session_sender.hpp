@@ -30,7 +30,7 @@ class SessionSender {
   /// `received` marks a received frame.
   void hear(std::uint32_t number, std::uint64_t received, Tick now) {
     run(now);
-    received_ = {.is = true, .number = number, .received = received};
+    received_ = {.valid = true, .number = number, .received = received};
   }
   /// The offered frame was chosen in the cycle before this one.
   void choose(Tick now) {
@@ -53,13 +53,14 @@ class SessionSender {
   [[nodiscard]] Tick cycle() const { return cycle_; }
   /// First cycle with an internal event, starting with the current one, as far as known; kNever if none.
   [[nodiscard]] Tick acts_at() const {
-    if (stage_ != Stage::idle || received_.is || waiting_.is || selects_ || releases_ || lost_ != any_lost())
+    if (stage_ != Stage::idle || received_.valid || waiting_.valid || selects_ || releases_ || lost_ != any_lost())
       return cycle_;
     Tick at = std::max(chosen_ < cycle_ ? kNever : chosen_, cycle_);
     if (is_read_) at = std::min(at, std::max(read_, cycle_));
     at = std::min(at, std::max(timer_, cycle_));
-    if (!has_)
-      return lost_ ? cycle_ : std::min(at, under_ < window_ ? std::max(buffer_->whole_at(under_), cycle_) : kNever);
+    if (!has_candidate_)
+      return lost_ ? cycle_
+                   : std::min(at, in_flight_ < window_ ? std::max(buffer_->whole_at(in_flight_), cycle_) : kNever);
     return is_offered_ || is_read_ ? at : cycle_;
   }
 
@@ -70,7 +71,7 @@ class SessionSender {
   [[nodiscard]] std::uint32_t number() const { return base_ + offset_; }
   [[nodiscard]] std::uint32_t base() const { return base_; }
   /// Number of unacknowledged frames.
-  [[nodiscard]] unsigned under_way() const { return under_; }
+  [[nodiscard]] unsigned under_way() const { return in_flight_; }
   /// Accesses to the send buffer in this cycle.
   [[nodiscard]] bool selects() const { return selects_; }
   [[nodiscard]] bool releases() const { return releases_; }
@@ -83,8 +84,8 @@ class SessionSender {
     std::uint16_t order = 0;  ///< order number of its last transmission
     bool received = false, lost = false;
   };
-  struct Heard {
-    bool is = false;
+  struct Acknowledgement {
+    bool valid = false;
     std::uint32_t number = 0;
     std::uint64_t received = 0;
   };
@@ -94,9 +95,9 @@ class SessionSender {
   [[nodiscard]] static bool is_before(std::uint16_t one, std::uint16_t other) {
     return static_cast<std::int16_t>(static_cast<std::uint16_t>(one - other)) < 0;
   }
-  void go(Stage stage) {
+  void enter(Stage stage) {
     stage_ = stage;
-    k_ = 0;
+    index_ = 0;
   }
 
   void step() {
@@ -106,9 +107,9 @@ class SessionSender {
     if (std::exchange(releases_, false)) buffer_->release(now);
     is_offered_ |= was_selected;
     is_read_ &= read_ != now;
-    const bool is_received = waiting_.is;
-    if (stage_ == Stage::low) take();
-    if (received_.is) waiting_ = std::exchange(received_, {});
+    const bool is_received = waiting_.valid;
+    if (stage_ == Stage::low) load_acknowledgement();
+    if (received_.valid) waiting_ = std::exchange(received_, {});
     if (chosen_ == now) {
       sent(now);
       if (stage_ == Stage::idle) return;
@@ -116,96 +117,96 @@ class SessionSender {
     switch (stage_) {
       case Stage::idle:
         if (is_received || timer_ <= now) {
-          has_ = is_offered_ = false;
-          go(was_offered ? Stage::withdraw : is_received ? Stage::low : Stage::expire);
-        } else if (!has_ && had_lost) {
-          go(Stage::search);
-        } else if (!has_) {
-          has_ = is_new_ = under_ < window_ && buffer_->whole_at(under_) <= now;
-          offset_ = under_;
+          has_candidate_ = is_offered_ = false;
+          enter(was_offered ? Stage::withdraw : is_received ? Stage::low : Stage::expire);
+        } else if (!has_candidate_ && had_lost) {
+          enter(Stage::search);
+        } else if (!has_candidate_) {
+          has_candidate_ = is_new_ = in_flight_ < window_ && buffer_->whole_at(in_flight_) <= now;
+          offset_ = in_flight_;
         } else {
           selects_ = !was_offered && !was_selected && !was_read;
         }
         return;
       case Stage::withdraw:
-        return go(is_received ? Stage::low : Stage::expire);
+        return enter(is_received ? Stage::low : Stage::expire);
       case Stage::low:
-        return go(Stage::high);
+        return enter(Stage::high);
       case Stage::high:
-        return go(Stage::check);
+        return enter(Stage::check);
       case Stage::check:
-        releasing_ = taken_.number - base_;
+        releasing_ = current_.number - base_;
         progress_ = false;
-        return go(releasing_ <= under_ ? Stage::first : Stage::idle);
+        return enter(releasing_ <= in_flight_ ? Stage::first : Stage::idle);
       case Stage::first:
         return acknowledge(was_read);
       case Stage::second:
-        return look_for_lost(now);
+        return mark_lost(now);
       case Stage::search:
-        if (k_ == under_) return go(Stage::idle);
-        if (at(k_).lost) return offer();
-        ++k_;
+        if (index_ == in_flight_) return enter(Stage::idle);
+        if (at(index_).lost) return offer();
+        ++index_;
         return;
       case Stage::expire:
-        if (at(k_).received) {
-          ++k_;
+        if (at(index_).received) {
+          ++index_;
           return;
         }
-        at(k_).lost = true;
+        at(index_).lost = true;
         timer_ = kNever;
         ++timeouts_;
         return offer();
     }
   }
-  void take() { taken_ = std::exchange(waiting_, {}); }
+  void load_acknowledgement() { current_ = std::exchange(waiting_, {}); }
   void sent(Tick now) {
     at(offset_) = {.order = ++order_};
-    if (is_new_) ++under_;
+    if (is_new_) ++in_flight_;
     reading_ = (base_ + offset_) % window_;
     is_read_ = read_ > now;
-    has_ = is_offered_ = false;
+    has_candidate_ = is_offered_ = false;
     if (timer_ == kNever) timer_ = now + resend_;
   }
   void offer() {
-    has_ = true;
+    has_candidate_ = true;
     is_new_ = false;
-    offset_ = k_;
-    go(Stage::idle);
+    offset_ = index_;
+    enter(Stage::idle);
   }
   /// Releases frames that have left the receive buffer, except one that is being read; then marks received frames.
   void acknowledge(bool is_read) {
-    if (k_ == under_) return go(Stage::second);
-    Flight& of = at(k_);
+    if (index_ == in_flight_) return enter(Stage::second);
+    Flight& of = at(index_);
     if (releasing_ > 0) {
       if (is_read && reading_ == base_ % window_) return;
-      hear_of(of);
+      mark_received(of);
       of.received = false;
       releases_ = true;
       --releasing_;
       ++base_;
-      --under_;
+      --in_flight_;
       return;
     }
-    if ((taken_.received & 1) && !of.received) hear_of(of);
-    taken_.received >>= 1;
-    ++k_;
+    if ((current_.received & 1) && !of.received) mark_received(of);
+    current_.received >>= 1;
+    ++index_;
   }
-  void hear_of(Flight& of) {
+  void mark_received(Flight& of) {
     if (is_before(newest_, of.order)) newest_ = of.order;
     of.received = progress_ = true;
     of.lost = false;
   }
-  void look_for_lost(Tick now) {
-    if (k_ == 0) all_ = true;
-    if (k_ == under_) {
-      if (all_)
+  void mark_lost(Tick now) {
+    if (index_ == 0) all_received_ = true;
+    if (index_ == in_flight_) {
+      if (all_received_)
         timer_ = kNever;
       else if (progress_)
         timer_ = now + resend_;
-      return go(Stage::idle);
+      return enter(Stage::idle);
     }
-    Flight& of = at(k_++);
-    all_ &= of.received;
+    Flight& of = at(index_++);
+    all_received_ &= of.received;
     of.lost |= !of.received && is_before(of.order, static_cast<std::uint16_t>(newest_ - reorder_));
   }
 
@@ -217,21 +218,21 @@ class SessionSender {
   Tick cycle_;
   Stage stage_ = Stage::idle;
   std::uint32_t base_ = 0;  ///< number of the oldest unacknowledged frame
-  unsigned under_ = 0;
+  unsigned in_flight_ = 0;
   std::uint16_t order_ = 0, newest_ = 0;
   Tick timer_ = kNever;
   unsigned timeouts_ = 0;
-  bool has_ = false, is_new_ = false, is_offered_ = false;  ///< candidate frame to be sent
+  bool has_candidate_ = false, is_new_ = false, is_offered_ = false;  ///< candidate frame to be sent
   unsigned offset_ = 0;
   bool selects_ = false, releases_ = false;
   bool lost_ = false;  ///< a frame counted as lost one cycle ago
   Tick chosen_ = -1, read_ = -1;
   bool is_read_ = false;  ///< a frame is being read
   unsigned reading_ = 0;  ///< its index in the window
-  Heard received_, waiting_, taken_;
-  unsigned k_ = 0;
+  Acknowledgement received_, waiting_, current_;
+  unsigned index_ = 0;
   std::uint32_t releasing_ = 0;
-  bool progress_ = false, all_ = false;
+  bool progress_ = false, all_received_ = false;
 };
 
 }  // namespace thalweg::ethernet

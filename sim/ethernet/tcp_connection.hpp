@@ -123,11 +123,11 @@ class TcpConnection {
   [[nodiscard]] unsigned segment() const { return segment_; }
 
   /// True from close() until the peer has acknowledged the FIN.
-  [[nodiscard]] bool closing() const { return fin_asked_ && !ended() && state_ != TcpState::fin_wait_2; }
+  [[nodiscard]] bool closing() const { return fin_requested_ && !ended() && state_ != TcpState::fin_wait_2; }
   /// Ends the stream after the data in the send buffer.
   void close() {
     if (state_ == TcpState::syn_sent) state_ = TcpState::closed;
-    fin_asked_ = true;
+    fin_requested_ = true;
   }
   /// Call when data were added to the send buffer.
   void more(Tick now) { arm(now); }
@@ -175,8 +175,8 @@ class TcpConnection {
   [[nodiscard]] Tick says_at(Tick now) const {
     if (plan(now)) return now;
     if (!can_send() || next_ >= send_->end()) return kNever;
-    const Tick there = send_->there_at(next_);
-    return there > now && room() > 0 ? there : kNever;
+    const Tick available = send_->there_at(next_);
+    return available > now && room() > 0 ? available : kNever;
   }
   /// The segment to send in this cycle, if any.
   [[nodiscard]] std::optional<Saying> say(Tick now) {
@@ -189,9 +189,9 @@ class TcpConnection {
   }
 
  private:
-  enum class What : std::uint8_t { syn, acknowledgement, repeated, data, again, probe, fin };
+  enum class SegmentKind : std::uint8_t { syn, acknowledgement, repeated, data, is_repeat, probe, fin };
   struct Plan {
-    What what;
+    SegmentKind kind;
     std::uint64_t offset = 0, size = 0;
   };
 
@@ -217,7 +217,7 @@ class TcpConnection {
     return state_ == established || state_ == fin_wait_1 || state_ == fin_wait_2;
   }
   /// Bytes in flight, plus 1 for a FIN.
-  [[nodiscard]] std::uint64_t under_way() const { return next_ - done_; }
+  [[nodiscard]] std::uint64_t under_way() const { return next_ - acknowledged_; }
   /// Number of bytes that the windows allow to send now.
   [[nodiscard]] std::uint64_t room() const {
     const auto most = std::min(peer_window_, rate_.window());
@@ -228,8 +228,8 @@ class TcpConnection {
     if (!can_send() || next_ >= send_->end()) return 0;
     const auto room = this->room();
     if (room == 0) return 0;
-    const auto there = send_->there(next_, segment_, now);
-    if (there <= room) return there;
+    const auto available = send_->there(next_, segment_, now);
+    if (available <= room) return available;
     return 2 * room >= greatest_window_ && room == peer_window_ - under_way() ? room : 0;
   }
   /// True if only the receiver's window prevents sending.
@@ -240,28 +240,29 @@ class TcpConnection {
   }
 
   [[nodiscard]] std::optional<Plan> plan(Tick now) const {
-    if (syn_due_) return Plan{What::syn};
+    if (syn_due_) return Plan{SegmentKind::syn};
     if (!opened() || state_ == TcpState::closed || state_ == TcpState::silent || state_ == TcpState::reset)
       return std::nullopt;
-    if (repeats_ > 0) return Plan{What::repeated, sent_};
-    if (again_) {
-      if (done_ >= send_->end()) return Plan{What::fin, send_->end()};
-      return Plan{What::again, done_, std::min<std::uint64_t>(segment_, std::min(sent_, send_->end()) - done_)};
+    if (repeats_ > 0) return Plan{SegmentKind::repeated, sent_};
+    if (must_retransmit_) {
+      if (acknowledged_ >= send_->end()) return Plan{SegmentKind::fin, send_->end()};
+      return Plan{SegmentKind::is_repeat, acknowledged_,
+                  std::min<std::uint64_t>(segment_, std::min(sent_, send_->end()) - acknowledged_)};
     }
-    if (const auto size = sendable(now); size > 0) return Plan{What::data, next_, size};
+    if (const auto size = sendable(now); size > 0) return Plan{SegmentKind::data, next_, size};
     if (probe_due_ && shut() && send_->there_at(next_) <= now)
-      return Plan{What::probe, next_,
+      return Plan{SegmentKind::probe, next_,
                   std::max<std::uint64_t>(1, std::min(peer_window_, send_->there(next_, segment_, now)))};
-    if (fin_asked_ && can_send() && next_ == send_->end()) return Plan{What::fin, next_};
-    if (acknowledge_now_) return Plan{What::acknowledgement, next_};
+    if (fin_requested_ && can_send() && next_ == send_->end()) return Plan{SegmentKind::fin, next_};
+    if (acknowledge_now_) return Plan{SegmentKind::acknowledgement, next_};
     return std::nullopt;
   }
 
   [[nodiscard]] TcpHeading heading(const Plan& planned) {
-    if (planned.what == What::syn) {
+    if (planned.kind == SegmentKind::syn) {
       const bool answers = state_ == TcpState::syn_received;
       return {.sequence = first_,
-              .acknowledgement = theirs_ + 1,
+              .acknowledgement = peer_first_ + 1,
               .syn = true,
               .ack = answers,
               .window = static_cast<std::uint16_t>(std::min<std::uint64_t>(config_.window, 0xFFFF)),
@@ -270,12 +271,12 @@ class TcpConnection {
                            ? std::optional(static_cast<std::uint8_t>(config_.shift()))
                            : std::nullopt};
     }
-    const auto left = std::max(come_, edge()) - come_;
+    const auto left = std::max(arrived_, edge()) - arrived_;
     const auto field = std::min<std::uint64_t>(0xFFFF, left >> shift_);
-    advertised_ = std::max(advertised_, come_ + (field << shift_));
+    advertised_ = std::max(advertised_, arrived_ + (field << shift_));
     return {.sequence = sequence(planned.offset),
-            .acknowledgement = theirs_ + 1 + static_cast<std::uint32_t>(come_) + (fin_came_ ? 1 : 0),
-            .fin = planned.what == What::fin,
+            .acknowledgement = peer_first_ + 1 + static_cast<std::uint32_t>(arrived_) + (fin_received_ ? 1 : 0),
+            .fin = planned.kind == SegmentKind::fin,
             .psh = planned.size > 0 && planned.offset + planned.size == send_->end(),
             .ack = true,
             .window = static_cast<std::uint16_t>(field)};
@@ -283,13 +284,13 @@ class TcpConnection {
   /// Offset up to which the peer may send. It never decreases, and increases only in large steps (RFC 9293, section
   /// 3.8.6.2.2).
   [[nodiscard]] std::uint64_t edge() const {
-    const auto all = taken_ + config_.window;
-    return all >= advertised_ + least_step() ? all : std::min(advertised_, all);
+    const auto all = consumed_ + config_.window;
+    return all >= advertised_ + min_window_step() ? all : std::min(advertised_, all);
   }
-  [[nodiscard]] std::uint64_t least_step() const { return std::min<std::uint64_t>(config_.window / 2, segment_); }
+  [[nodiscard]] std::uint64_t min_window_step() const { return std::min<std::uint64_t>(config_.window / 2, segment_); }
 
   void did(const Plan& planned, Tick now) {
-    if (planned.what == What::syn) {
+    if (planned.kind == SegmentKind::syn) {
       syn_due_ = false;
       if (timer_ == kNever) timer_ = now + timeout_.cycles();
       if (!timed_ && unanswered_ == 0) timed_ = {0, now};
@@ -297,20 +298,20 @@ class TcpConnection {
       return;
     }
     acknowledged();
-    switch (planned.what) {
-      case What::repeated:
+    switch (planned.kind) {
+      case SegmentKind::repeated:
         --repeats_;
         return;
-      case What::again:
-        again_ = false;
+      case SegmentKind::is_repeat:
+        must_retransmit_ = false;
         break;
-      case What::probe:
+      case SegmentKind::probe:
         probe_due_ = false;
         ++counts_.probes;
         sent_ = std::max(sent_, planned.offset + planned.size);
         return;
-      case What::fin:
-        again_ = false;
+      case SegmentKind::fin:
+        must_retransmit_ = false;
         if (state_ == TcpState::established) state_ = TcpState::fin_wait_1;
         if (state_ == TcpState::close_wait) state_ = TcpState::last_ack;
         next_ = std::max(next_, planned.offset + 1);
@@ -363,8 +364,8 @@ class TcpConnection {
       return;
     }
     rate_.time_out(sent_, under_way(), unanswered_ > 1);
-    next_ = done_;
-    again_ = false;
+    next_ = acknowledged_;
+    must_retransmit_ = false;
   }
   /// Sets the timer for a window probe if the window is closed.
   void arm(Tick now) {
@@ -388,10 +389,10 @@ class TcpConnection {
     probe_due_ = true;
   }
   void open_window(std::uint64_t bytes, Tick now) {
-    taken_ += bytes;
-    const auto all = taken_ + config_.window;
-    if (!can_receive() || all < advertised_ + least_step()) return;
-    if (2 * (advertised_ - std::min(advertised_, come_)) < config_.window) acknowledge();
+    consumed_ += bytes;
+    const auto all = consumed_ + config_.window;
+    if (!can_receive() || all < advertised_ + min_window_step()) return;
+    if (2 * (advertised_ - std::min(advertised_, arrived_)) < config_.window) acknowledge();
     if (was_probed_) {
       was_probed_ = false;
       repeated_windows_ = 0;
@@ -410,7 +411,7 @@ class TcpConnection {
 
   bool hear_segment(const TcpSegment& segment, Tick now) {
     const TcpHeading& heading = segment.heading;
-    if (state_ == TcpState::closed && !opened_once_ && heading.syn && !heading.ack && !heading.rst) {
+    if (state_ == TcpState::closed && !was_opened_ && heading.syn && !heading.ack && !heading.rst) {
       begin(heading);
       state_ = TcpState::syn_received;
       syn_due_ = true;
@@ -418,20 +419,20 @@ class TcpConnection {
     }
     if (state_ >= TcpState::closed) return heading.rst;
     if (state_ == TcpState::syn_sent) return answered(heading, now);
-    const auto at = offset_of(heading.sequence, theirs_, come_);
+    const auto at = offset_of(heading.sequence, peer_first_, arrived_);
     if (heading.rst) {
-      if (at == static_cast<std::int64_t>(come_ + fin_came_))
+      if (at == static_cast<std::int64_t>(arrived_ + fin_received_))
         state_ = TcpState::reset;
-      else if (at > static_cast<std::int64_t>(come_) && at < static_cast<std::int64_t>(advertised_))
+      else if (at > static_cast<std::int64_t>(arrived_) && at < static_cast<std::int64_t>(advertised_))
         acknowledge();  // RFC 5961
       return true;
     }
     if (heading.syn) {
-      const bool again = state_ == TcpState::syn_received && heading.sequence == theirs_;
-      if (again && heading.ack && heading.acknowledgement == first_ + 1) {  // simultaneous open
+      const bool is_repeat = state_ == TcpState::syn_received && heading.sequence == peer_first_;
+      if (is_repeat && heading.ack && heading.acknowledgement == first_ + 1) {  // simultaneous open
         open(heading, now);
         acknowledge();
-      } else if (again) {
+      } else if (is_repeat) {
         syn_due_ = true;
       } else {
         acknowledge();  // RFC 5961
@@ -453,8 +454,8 @@ class TcpConnection {
   }
   /// Handles a SYN.
   void begin(const TcpHeading& heading) {
-    opened_once_ = true;
-    theirs_ = heading.sequence;
+    was_opened_ = true;
+    peer_first_ = heading.sequence;
     segment_ = std::min<unsigned>(config_.segment, std::max<unsigned>(heading.most.value_or(kDefaultSegment), 64));
     rate_ = TcpCongestion(segment_);
     scaled_ = config_.scaling && heading.shift;
@@ -470,7 +471,8 @@ class TcpConnection {
     timed_.reset();
     unanswered_ = 0;
     set_window(heading, heading.syn ? 0 : peer_shift_);
-    if (taken_ + config_.window >= advertised_ + least_step() && 2 * advertised_ < config_.window) acknowledge();
+    if (consumed_ + config_.window >= advertised_ + min_window_step() && 2 * advertised_ < config_.window)
+      acknowledge();
   }
   bool answered(const TcpHeading& heading, Tick now) {
     if (heading.ack && heading.acknowledgement != first_ + 1) return heading.rst;
@@ -499,48 +501,49 @@ class TcpConnection {
 
   /// True if it acknowledges unsent data, or data acknowledged long ago: it is not from the peer.
   [[nodiscard]] bool is_unsent(const TcpHeading& heading) const {
-    const auto to = offset_of(heading.acknowledgement, first_, done_);
+    const auto to = offset_of(heading.acknowledgement, first_, acknowledged_);
     return to > static_cast<std::int64_t>(sent_) ||
-           to < static_cast<std::int64_t>(done_) - static_cast<std::int64_t>(greatest_window_);
+           to < static_cast<std::int64_t>(acknowledged_) - static_cast<std::int64_t>(greatest_window_);
   }
   void hear_acknowledgement(const TcpSegment& segment, Tick now) {
     const TcpHeading& heading = segment.heading;
-    const auto to = offset_of(heading.acknowledgement, first_, done_);
-    if (to < static_cast<std::int64_t>(done_)) return;
+    const auto to = offset_of(heading.acknowledgement, first_, acknowledged_);
+    if (to < static_cast<std::int64_t>(acknowledged_)) return;
     const bool same = peer_window_ == std::uint64_t{heading.window} << peer_shift_;
     if (is_before(window_sequence_, heading.sequence) ||
         (window_sequence_ == heading.sequence && !is_before(heading.acknowledgement, window_acknowledgement_)))
       set_window(heading, peer_shift_);
-    if (to > static_cast<std::int64_t>(done_))
+    if (to > static_cast<std::int64_t>(acknowledged_))
       advance(static_cast<std::uint64_t>(to), now);
     else if (same && segment.data.empty() && !heading.fin && under_way() > 0 &&
-             rate_.repeat(done_, sent_, under_way()) == TcpCongestion::Heard::lost)
+             rate_.repeat(acknowledged_, sent_, under_way()) == TcpCongestion::Heard::lost)
       resend();
     if (probed_ > 0) unanswered_ = 0;
   }
   void resend() {
     ++counts_.fast;
-    again_ = true;
+    must_retransmit_ = true;
     timed_.reset();
   }
   /// All bytes before offset `to` are acknowledged.
   void advance(std::uint64_t to, Tick now) {
-    const auto count = to - done_;
+    const auto count = to - acknowledged_;
     if (timed_ && to >= timed_->first) {
       timeout_.measure(now - timed_->second);
       timed_.reset();
     }
     unanswered_ = 0;
-    done_ = to;
+    acknowledged_ = to;
     next_ = std::max(next_, to);
-    again_ = false;
+    must_retransmit_ = false;
     send_->release(std::min(to, send_->end()));
-    if (rate_.acknowledge(to, count, under_way(), greatest_window_) == TcpCongestion::Heard::lost && sent_ > done_) {
-      again_ = true;
+    if (rate_.acknowledge(to, count, under_way(), greatest_window_) == TcpCongestion::Heard::lost &&
+        sent_ > acknowledged_) {
+      must_retransmit_ = true;
       timed_.reset();
     }
     timer_ = under_way() > 0 ? now + timeout_.cycles() : kNever;
-    if (!fin_asked_ || to <= send_->end()) return;
+    if (!fin_requested_ || to <= send_->end()) return;
     if (state_ == TcpState::fin_wait_1) state_ = TcpState::fin_wait_2;
     if (state_ == TcpState::closing) state_ = TcpState::time_wait;
     if (state_ == TcpState::last_ack) state_ = TcpState::closed;
@@ -551,9 +554,9 @@ class TcpConnection {
     bool fin = segment.heading.fin;
     if (data.empty() && !fin) return;
     const auto end = at + static_cast<std::int64_t>(data.size());
-    const auto limit = static_cast<std::int64_t>(taken_ + config_.window);
-    const auto come = static_cast<std::int64_t>(come_);
-    if (!can_receive() || end + fin <= come || at >= limit) {
+    const auto limit = static_cast<std::int64_t>(consumed_ + config_.window);
+    const auto arrived = static_cast<std::int64_t>(arrived_);
+    if (!can_receive() || end + fin <= arrived || at >= limit) {
       was_probed_ |= at >= limit;
       ++counts_.repeated;
       return repeat();
@@ -565,15 +568,15 @@ class TcpConnection {
       fin = false;
     }
     if (fin) fin_at_ = static_cast<std::uint64_t>(end);
-    if (at > come) {
+    if (at > arrived) {
       ++counts_.late;
       waiting_.add(static_cast<std::uint64_t>(at), data);
       return repeat();
     }
     const bool fills = !waiting_.empty();
-    give(data.subspan(std::min(data.size(), static_cast<std::size_t>(come - at))));
-    waiting_.take(come_, [this](std::span<const std::byte> more) { give(more); });
-    if (fin_at_ == come_) return take_fin();
+    deliver(data.subspan(std::min(data.size(), static_cast<std::size_t>(arrived - at))));
+    waiting_.take(arrived_, [this](std::span<const std::byte> more) { deliver(more); });
+    if (fin_at_ == arrived_) return take_fin();
     unacknowledged_ += segment.data.size();
     // Every second full segment is acknowledged at once (RFC 9293, section 3.8.6.3).
     if (fills || unacknowledged_ >= 2 * std::uint64_t{segment_})
@@ -581,12 +584,12 @@ class TcpConnection {
     else if (acknowledge_at_ == kNever)
       acknowledge_at_ = now + config_.delay;
   }
-  void give(std::span<const std::byte> data) {
-    come_ += data.size();
+  void deliver(std::span<const std::byte> data) {
+    arrived_ += data.size();
     if (!data.empty() && received) received(data);
   }
   void take_fin() {
-    fin_came_ = true;
+    fin_received_ = true;
     acknowledge();
     if (state_ == TcpState::established) state_ = TcpState::close_wait;
     if (state_ == TcpState::fin_wait_1) state_ = TcpState::closing;
@@ -595,8 +598,8 @@ class TcpConnection {
 
   TcpConfig config_;
   TcpSendBuffer* send_;
-  std::uint32_t first_;       ///< sequence number of its SYN
-  std::uint32_t theirs_ = 0;  ///< sequence number of the peer's SYN
+  std::uint32_t first_;           ///< sequence number of its SYN
+  std::uint32_t peer_first_ = 0;  ///< sequence number of the peer's SYN
   unsigned shift_ = 0, peer_shift_ = 0;
   bool scaled_ = false;
   unsigned segment_;
@@ -604,29 +607,29 @@ class TcpConnection {
   TcpCongestion rate_;
   TcpState state_;
   TcpCounts counts_;
-  bool opened_once_ = false;
+  bool was_opened_ = false;
   // Sending side.
-  std::uint64_t done_ = 0;  ///< all bytes before this offset are acknowledged
-  std::uint64_t next_ = 0;  ///< offset of the next byte to send
-  std::uint64_t sent_ = 0;  ///< all bytes before this offset have been sent once
+  std::uint64_t acknowledged_ = 0;  ///< all bytes before this offset are acknowledged
+  std::uint64_t next_ = 0;          ///< offset of the next byte to send
+  std::uint64_t sent_ = 0;          ///< all bytes before this offset have been sent once
   std::uint64_t peer_window_ = 0, greatest_window_ = 0;
   std::uint32_t window_sequence_ = 0, window_acknowledgement_ = 0;
   std::optional<std::pair<std::uint64_t, Tick>> timed_;  ///< start of a round-trip measurement: end offset of a
                                                          ///< segment, and its cycle
   unsigned unanswered_ = 0;
   Tick timer_ = kNever;
-  bool again_ = false;  ///< the segment at done_ must be retransmitted
-  bool fin_asked_ = false;
+  bool must_retransmit_ = false;  ///< the segment at acknowledged_ must be retransmitted
+  bool fin_requested_ = false;
   Tick probe_at_ = kNever, probe_wait_ = 0;
   unsigned probed_ = 0;
   bool probe_due_ = false;
   // Receiving side.
-  std::uint64_t come_ = 0;        ///< all bytes before this offset have arrived
-  std::uint64_t taken_ = 0;       ///< all bytes before this offset have been taken
+  std::uint64_t arrived_ = 0;     ///< all bytes before this offset have arrived
+  std::uint64_t consumed_ = 0;    ///< all bytes before this offset have been taken
   std::uint64_t advertised_ = 0;  ///< offset up to which the peer knows that it may send
   TcpReorderBuffer waiting_;
   std::optional<std::uint64_t> fin_at_;
-  bool fin_came_ = false;
+  bool fin_received_ = false;
   std::deque<std::pair<Tick, std::uint64_t>> taking_;
   std::uint64_t unacknowledged_ = 0;
   bool acknowledge_now_ = false;

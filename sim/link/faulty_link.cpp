@@ -64,8 +64,8 @@ FaultyLink::FaultyLink(const FaultyLinkConfig& config, Scheduler& scheduler)
       sides_{side(config, config.from_a, config.seeds[0]), side(config, config.from_b, config.seeds[1])} {
   const ComponentId id = scheduler.add(*this);
   for (Side& side : sides_) {
-    side.end.make_up();
-    side.heard = scheduler.now();
+    side.end.bring_up();
+    side.last_good_frame = scheduler.now();
     if (const Tick at = side.wire.faults().reset_at; at >= scheduler.now()) side.reset_at = at;
     side.sent.inbox().bind(scheduler, id);
     side.returned.bind(scheduler, id);
@@ -85,7 +85,8 @@ bool FaultyLink::step(Tick now) {
   if (const Tick skipped = now - stepped_ - 1; skipped > 0 && stepped_ >= 0)
     for (unsigned i = 0; i < 2; ++i) {
       sides_[i].end.skip(skipped);
-      sides_[i].heard = std::min(now - 1, std::max(sides_[i].heard, sides_[1 - i].wire.faults().down_at));
+      sides_[i].last_good_frame =
+          std::min(now - 1, std::max(sides_[i].last_good_frame, sides_[1 - i].wire.faults().down_at));
     }
   stepped_ = now;
 
@@ -101,13 +102,13 @@ bool FaultyLink::step(Tick now) {
   for (unsigned i = 0; i < 2; ++i) news |= step_side(sides_[i], taken[i], arrived[i], now);
   if (notices_reset()) {
     lost_by_ = reset_;
-    stand_still(now);
+    stop(now);
     return false;
   }
   for (const Side& side : sides_)
-    if (!side.end.up() && now - side.heard >= silence_) {
-      silent_since_ = side.heard;
-      stand_still(now);
+    if (!side.end.up() && now - side.last_good_frame >= silence_) {
+      silent_since_ = side.last_good_frame;
+      stop(now);
       return false;
     }
   quiet_ = news || !sides_[0].end.settled(sides_[1].end) || !sides_[1].end.settled(sides_[0].end) ? 0 : quiet_ + 1;
@@ -127,7 +128,7 @@ bool FaultyLink::notices_reset() const {
   return reset_ && (sides_[0].end.lost() || sides_[1].end.lost() || (sides_[0].end.up() && sides_[1].end.up()));
 }
 
-void FaultyLink::stand_still(Tick now) {
+void FaultyLink::stop(Tick now) {
   for (Side& side : sides_) side.ready.write(now, false);
   scheduler_.interrupt();
 }
@@ -143,7 +144,7 @@ bool FaultyLink::step_side(Side& side, bool taken, const WireFrame* arrived, Tic
   const Flit* flit = side.sent.receive(now);
   const auto events = static_cast<std::uint32_t>(side.returned.take(now).events);
   side.stop_levels ^= events;
-  if (side.end.heard()) side.heard = now;
+  if (side.end.received_frame()) side.last_good_frame = now;
 
   const std::uint32_t returned = flow_ == FlowControl::credits ? events : side.stop_levels;
   if (flit) {

@@ -90,7 +90,7 @@ class FaultyLink final : public Component {
     Level ready{true};                  ///< permits grants to the output port
     std::uint32_t stop_levels = 0;      ///< stop bits of the input port
     std::uint32_t reported_levels = 0;  ///< stop bits known to the output port
-    Tick heard = 0;                     ///< time of the last good frame
+    Tick last_good_frame = 0;           ///< time of the last good frame
     Tick reset_at = kNever;             ///< pending reset
   };
 
@@ -101,7 +101,7 @@ class FaultyLink final : public Component {
   void reset_ends(Tick now);
   /// True if an end was reset and the other has detected it, or both were reset.
   [[nodiscard]] bool notices_reset() const;
-  void stand_still(Tick now);
+  void stop(Tick now);
 
   FlowControl flow_;
   Tick silence_, flush_;

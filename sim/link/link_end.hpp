@@ -34,9 +34,9 @@ class LinkEnd {
   /// True if the session was lost, at this end or the other.
   [[nodiscard]] bool lost() const { return session_.lost(); }
   /// True if a good frame arrived.
-  [[nodiscard]] bool heard() const { return codec_.peer() != nullptr; }
+  [[nodiscard]] bool received_frame() const { return codec_.peer() != nullptr; }
   /// True if a damaged frame arrived.
-  [[nodiscard]] bool damaged() const { return came_ && !codec_.peer(); }
+  [[nodiscard]] bool damaged() const { return had_frame_ && !codec_.peer(); }
   /// True if the next frame is a retransmission.
   [[nodiscard]] bool repeats() const { return replay_.frame().carries && replay_.frame().sequence != new_; }
 
@@ -52,10 +52,10 @@ class LinkEnd {
     session_.reset();
     begin();
     codec_ = ReplayCodec(format_);
-    came_ = comes_ = false;
+    had_frame_ = has_frame_ = false;
   }
   /// Sets the state that is reached after both ends have left reset.
-  void make_up() { session_.make_up(); }
+  void bring_up() { session_.bring_up(); }
 
   /// One clock edge. word: to be sent, or nullptr. back: from the own input port, as in back(). taken: the wire takes a
   /// frame. arrived: the frame received from the wire, or nullptr. hold: after a lost session no other one is set up.
@@ -64,17 +64,17 @@ class LinkEnd {
     const SessionFields own = session_.fields();
     const bool flush = session_.flush();
     const ReplayFrame<LinkWord>* peer = codec_.peer();
-    const SessionFields heard = codec_.peer_session();
+    const SessionFields peer_fields = codec_.peer_session();
 
     if (taken && next.carries && !repeats()) new_ = (new_ + 1) % (2 * window_);
     if (flush) {
       begin();
     } else {
-      replay_.step(own.up ? word : nullptr, taken, peer && session_.current(heard, hold) ? peer : nullptr);
+      replay_.step(own.up ? word : nullptr, taken, peer && session_.current(peer_fields, hold) ? peer : nullptr);
     }
-    session_.step(peer ? &heard : nullptr, hold);
-    came_ = comes_;
-    comes_ = arrived != nullptr;
+    session_.step(peer ? &peer_fields : nullptr, hold);
+    had_frame_ = has_frame_;
+    has_frame_ = arrived != nullptr;
     codec_.step(next, own, flush, back, taken, arrived);
   }
 
@@ -89,8 +89,8 @@ class LinkEnd {
   Session session_;
   Replay<LinkWord> replay_;
   ReplayCodec codec_;
-  unsigned new_ = 0;                   ///< sequence of the next word not sent before
-  bool comes_ = false, came_ = false;  ///< a frame in the codec's register, now and in the previous cycle
+  unsigned new_ = 0;                            ///< sequence of the next word not sent before
+  bool has_frame_ = false, had_frame_ = false;  ///< a frame in the codec's register, now and in the previous cycle
 };
 
 }  // namespace thalweg

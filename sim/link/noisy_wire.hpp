@@ -74,7 +74,7 @@ class NoisyWire {
   NoisyWire(const WireFaults& faults, unsigned frame_bits, Tick delay, std::uint64_t seed)
       : faults_(faults),
         bits_(frame_bits),
-        under_way_(static_cast<std::size_t>(delay)),
+        in_flight_(static_cast<std::size_t>(delay)),
         errors_(faults.bit_error_rate, mix(seed) + 1),
         losses_(faults.frames_lost, mix(seed) + 2),
         repetitions_(faults.frames_duplicated, mix(seed) + 3) {}
@@ -87,15 +87,15 @@ class NoisyWire {
   const WireFrame* step(Tick now, const WireFrame* in) {
     std::optional<WireFrame> frame;
     if (in) frame = *in;
-    if (!under_way_.empty()) std::swap(frame, under_way_[static_cast<std::size_t>(now) % under_way_.size()]);
+    if (!in_flight_.empty()) std::swap(frame, in_flight_[static_cast<std::size_t>(now) % in_flight_.size()]);
     if (!frame) return nullptr;
     ++use_.frames;
-    const bool again = std::exchange(comes_again_, false);
+    const bool repeats = std::exchange(repeat_next_, false);
     if (cut(now) || losses_.next()) {
       ++use_.lost;
       return nullptr;
     }
-    if (again) {
+    if (repeats) {
       ++use_.lost;
       return &out_;
     }
@@ -106,17 +106,17 @@ class NoisyWire {
       damaged = true;
     });
     use_.damaged += damaged;
-    comes_again_ = repetitions_.next();
-    use_.duplicated += comes_again_;
+    repeat_next_ = repetitions_.next();
+    use_.duplicated += repeat_next_;
     return &out_;
   }
 
  private:
   WireFaults faults_;
   unsigned bits_;
-  std::vector<std::optional<WireFrame>> under_way_;  ///< by the cycle of entry, modulo the delay
+  std::vector<std::optional<WireFrame>> in_flight_;  ///< by the cycle of entry, modulo the delay
   Trials errors_, losses_, repetitions_;
-  bool comes_again_ = false;
+  bool repeat_next_ = false;
   WireFrame out_{};
   WireUse use_;
 };

@@ -9,22 +9,22 @@ namespace thalweg {
 
 /// Session fields of a frame.
 struct SessionFields {
-  bool lost = false;    ///< not up: the previous session was lost
-  bool up = false;      ///< session and echo are confirmed: words and credits count
-  bool knows = false;   ///< echo is valid
-  bool echo = false;    ///< number of the other end's session
-  bool number = false;  ///< number of the sender's session
+  bool lost = false;        ///< not up: the previous session was lost
+  bool up = false;          ///< session and echo are confirmed: words and credits count
+  bool echo_valid = false;  ///< echo is valid
+  bool echo = false;        ///< number of the other end's session
+  bool number = false;      ///< number of the sender's session
 
   static constexpr unsigned kBits = 5;
   /// The fields as in a frame, number first.
   [[nodiscard]] constexpr std::uint64_t bits() const {
-    return std::uint64_t{number} | std::uint64_t{echo} << 1 | std::uint64_t{knows} << 2 | std::uint64_t{up} << 3 |
+    return std::uint64_t{number} | std::uint64_t{echo} << 1 | std::uint64_t{echo_valid} << 2 | std::uint64_t{up} << 3 |
            std::uint64_t{lost} << 4;
   }
   [[nodiscard]] static constexpr SessionFields of(std::uint64_t bits) {
     return {.lost = (bits >> 4 & 1) != 0,
             .up = (bits >> 3 & 1) != 0,
-            .knows = (bits >> 2 & 1) != 0,
+            .echo_valid = (bits >> 2 & 1) != 0,
             .echo = (bits >> 1 & 1) != 0,
             .number = (bits & 1) != 0};
   }
@@ -32,7 +32,7 @@ struct SessionFields {
 
 /// True if a frame with fields `peer` belongs to the session of `own`.
 [[nodiscard]] constexpr bool same_session(const SessionFields& own, const SessionFields& peer) {
-  return own.knows && peer.knows && peer.up && peer.number == own.echo && peer.echo == own.number;
+  return own.echo_valid && peer.echo_valid && peer.up && peer.number == own.echo && peer.echo == own.number;
 }
 
 class Session {
@@ -54,8 +54,8 @@ class Session {
     noted_ = flush_ = lost_ = false;
   }
   /// Sets the state after a handshake with another end that is also made up.
-  void make_up() {
-    own_.knows = own_.up = true;
+  void bring_up() {
+    own_.echo_valid = own_.up = true;
     next_ = !own_.number;
   }
 
@@ -63,10 +63,10 @@ class Session {
   void step(const SessionFields* peer, bool hold) {
     flush_ = lost_ = false;
     if (!peer && !hold) return;
-    const bool echoed = peer && peer->knows && peer->echo == own_.number;
-    const bool known = peer && own_.knows && peer->number == own_.echo;
+    const bool echoed = peer && peer->echo_valid && peer->echo == own_.number;
+    const bool echo_matches = peer && own_.echo_valid && peer->number == own_.echo;
     if (own_.up) {
-      if (!peer || (echoed && known)) return;
+      if (!peer || (echoed && echo_matches)) return;
       own_ = {.lost = true, .number = next_};
       noted_ = flush_ = lost_ = true;
       return;
@@ -74,11 +74,11 @@ class Session {
     lost_ = peer && !peer->up && peer->lost && !noted_;
     noted_ |= lost_;
     if (hold) {
-      own_.knows = false;
+      own_.echo_valid = false;
     } else if (!lost_) {
-      const bool rises = echoed && (known || !peer->up);
+      const bool rises = echoed && (echo_matches || !peer->up);
       if (!peer->up) {
-        own_.knows = true;
+        own_.echo_valid = true;
         own_.echo = peer->number;
       }
       if (!rises) return;

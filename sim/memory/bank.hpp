@@ -34,11 +34,11 @@ class Bank {
   void share() { ++kernels_; }
   /// Allocates bytes behind earlier allocations and returns their address. Each allocation starts in another of the
   /// DRAM's banks, so that kernels that stream through two allocations do not close each other's rows.
-  std::uint64_t place(std::uint64_t bytes) {
+  std::uint64_t allocate(std::uint64_t bytes) {
     const auto stripe = dram_.stripe(), banks = std::uint64_t{dram_.timing().banks};
     auto begins = (end_ + stripe - 1) / stripe;
-    while (begins % banks != placed_ % banks) ++begins;
-    ++placed_;
+    while (begins % banks != allocated_ % banks) ++begins;
+    ++allocated_;
     end_ = begins * stripe + bytes;
     return begins * stripe;
   }
@@ -60,7 +60,7 @@ class Bank {
   Tick latency_;
   double burst_cycles_;
   Dram dram_;
-  std::uint64_t end_ = 0, placed_ = 0;
+  std::uint64_t end_ = 0, allocated_ = 0;
   unsigned kernels_ = 0;
 };
 

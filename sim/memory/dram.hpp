@@ -81,18 +81,18 @@ class Dram {
   /// excluding the time to open a closed row, which is part of a memory's latency.
   double access(double now, std::uint64_t address, std::uint64_t bytes, bool writes) {
     const auto last = (address + bytes - 1) >> burst_bits_;
-    const double asked = without_refresh(now);
-    double done = asked;
+    const double requested = without_refresh(now);
+    double done = requested;
     for (auto number = address >> burst_bits_; number <= last; ++number)
-      done = std::max(done, burst(asked, number, writes));
+      done = std::max(done, burst(requested, number, writes));
     return with_refresh(done);
   }
 
  private:
   static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
-  static constexpr unsigned kTurns = 4;
+  static constexpr unsigned kActivations = 4;
   /// A period in which a row is open, now or later.
-  struct Turn {
+  struct Activation {
     std::uint64_t row = kClosed;
     double column = 0;  ///< next column command, less tRCD
     double closes = 0;  ///< earliest precharge
@@ -105,29 +105,29 @@ class Dram {
     unsigned overtaken = 0;
   };
   struct Bank {
-    std::array<Turn, kTurns> turns;  ///< the last ones, circular
+    std::array<Activation, kActivations> activations;  ///< the last ones, circular
     unsigned last = 0;
 
     /// Returns the turn that an access joins at `now`; null: none.
-    Turn* find(std::uint64_t row, double now, unsigned starvation) {
-      if (turns[last].row == row) return &turns[last];
-      for (Turn& turn : turns)
-        if (turn.row == row && turn.column > now && turn.overtaken < starvation) {
-          ++turn.overtaken;
-          return &turn;
+    Activation* find(std::uint64_t row, double now, unsigned starvation) {
+      if (activations[last].row == row) return &activations[last];
+      for (Activation& activation : activations)
+        if (activation.row == row && activation.column > now && activation.overtaken < starvation) {
+          ++activation.overtaken;
+          return &activation;
         }
       return nullptr;
     }
     /// Extends a turn to at least `until`; later turns shift by the same time.
-    void keep_open(const Turn& kept, double until) {
-      const double later = until - kept.closes;
+    void keep_open(const Activation& extended, double until) {
+      const double later = until - extended.closes;
       if (later <= 0) return;
-      auto i = static_cast<unsigned>(&kept - turns.data());
-      turns[i].closes = until;
+      auto i = static_cast<unsigned>(&extended - activations.data());
+      activations[i].closes = until;
       while (i != last) {
-        i = (i + 1) % kTurns;
-        turns[i].column += later;
-        turns[i].closes += later;
+        i = (i + 1) % kActivations;
+        activations[i].column += later;
+        activations[i].closes += later;
       }
     }
   };
@@ -170,7 +170,7 @@ class Dram {
     const auto row = of_group >> bank_bits_;
     Bank& bank = banks_[(of_group & (timing_.banks - 1)) << group_bits_ | group];
     const double moves = this->bus(now, writes);
-    Turn* open = bank.find(row, now, timing_.starvation);
+    Activation* open = bank.find(row, now, timing_.starvation);
     if (!open) open = &activate(bank, row, now);
     const double column = std::max(next(groups_[group], now, timing_.tccd_l), open->column);
     open->column = column + timing_.tccd_l;
@@ -178,12 +178,12 @@ class Dram {
     bank.keep_open(*open, column + timing_.trcd + recovers);
     return std::max(moves, column) + burst_cycles_;
   }
-  Turn& activate(Bank& bank, std::uint64_t row, double now) {
-    const Turn& before = bank.turns[bank.last];
+  Activation& activate(Bank& bank, std::uint64_t row, double now) {
+    const Activation& before = bank.activations[bank.last];
     const double precharged = before.row == kClosed ? now : std::max(now, before.closes) + timing_.trp;
     const double activated = std::max(next(activates_, now, activate_cycles_), precharged);
-    bank.last = (bank.last + 1) % kTurns;
-    return bank.turns[bank.last] = {row, activated, activated + timing_.tras};
+    bank.last = (bank.last + 1) % kActivations;
+    return bank.activations[bank.last] = {row, activated, activated + timing_.tras};
   }
 
   DramTiming timing_;

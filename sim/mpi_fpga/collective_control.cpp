@@ -366,7 +366,7 @@ bool has_vector(Collective collective) {
          collective == Collective::reduce_scatter || collective == Collective::alltoall;
 }
 
-Holding gives(Collective collective, bool at_root) {
+Holding send_holding(Collective collective, bool at_root) {
   switch (collective) {
     case Collective::barrier:
       return Holding::nothing;
@@ -382,7 +382,7 @@ Holding gives(Collective collective, bool at_root) {
   }
 }
 
-Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
+Holding receive_holding(Collective collective, std::uint32_t rank, bool at_root) {
   switch (collective) {
     case Collective::barrier:
       return Holding::nothing;

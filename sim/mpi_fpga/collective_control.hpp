@@ -64,8 +64,8 @@ struct Program {
 /// Contents of a rank's send or receive buffer.
 enum class Holding : std::uint8_t { nothing, block, block_per_rank };
 
-[[nodiscard]] Holding gives(spec::Collective collective, bool at_root);
-[[nodiscard]] Holding gets(spec::Collective collective, std::uint32_t rank, bool at_root);
+[[nodiscard]] Holding send_holding(spec::Collective collective, bool at_root);
+[[nodiscard]] Holding receive_holding(spec::Collective collective, std::uint32_t rank, bool at_root);
 
 [[nodiscard]] bool reduces(spec::Collective collective);
 [[nodiscard]] bool rooted(spec::Collective collective);

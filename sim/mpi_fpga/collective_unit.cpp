@@ -53,7 +53,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
     if (!config.collective.operators.empty() || !config.collective.units.empty() || config.router.share.delay() > 0)
       throw std::invalid_argument(
           "the RTL collective unit supports neither user-defined operators and units nor sharing between jobs");
-    rtl_ = std::make_unique<RtlUnit>(*library, config.router.flow == FlowControl::credits, ways());
+    rtl_ = std::make_unique<RtlUnit>(*library, config.router.flow == FlowControl::credits, relay_routes());
   }
 }
 
@@ -71,10 +71,10 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row, Tick from) {
     slots_.load(id, k, last_link(config_, graph_, edge.neighbour, self_));
   });
   if (!rtl_) return;
-  std::array<RtlUnit::Way, kMaxEdges> ways{};
+  std::array<RtlUnit::EdgePath, kMaxEdges> paths{};
   each_bit(row.used,
-           [&](unsigned k) { ways[k] = {context.edges[k].vc, static_cast<std::uint8_t>(slots_.link(id, k))}; });
-  rtl_->load(id, row, ways, from);
+           [&](unsigned k) { paths[k] = {context.edges[k].vc, static_cast<std::uint8_t>(slots_.link(id, k))}; });
+  rtl_->load(id, row, paths, from);
 }
 
 void CollectiveUnit::loaded_now(std::uint32_t id) {
@@ -94,12 +94,12 @@ unsigned CollectiveUnit::last_link(const FabricConfig& config, const Graph& grap
   return end.port;
 }
 
-UnitModel::Ways CollectiveUnit::ways() const {
-  UnitModel::Ways ways{.self = self_, .to = relay_.ways(), .layers = relay_.layers(), .peers = {}};
+UnitModel::RelayRoutes CollectiveUnit::relay_routes() const {
+  UnitModel::RelayRoutes routes{.self = self_, .routes = relay_.routes(), .layers = relay_.layers(), .peers = {}};
   for (unsigned link = 0; link < relay_.peers().size(); ++link)
     if (const Graph::End peer = relay_.peers()[link]; peer.node != Graph::kNone)
-      ways.peers.push_back({link, peer.node, peer.port, channel_to(peer.node)});
-  return ways;
+      routes.peers.push_back({link, peer.node, peer.port, channel_to(peer.node)});
+  return routes;
 }
 
 std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, const Group* group,
@@ -114,8 +114,8 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   const spec::Algorithm algorithm = request.algorithm;
   op.group = group;
   const bool at_root = context.row.has_rank() && context.row.label == request.root;
-  op.gives = gives(request.collective, at_root);
-  op.gets = gets(request.collective, request.rank, at_root);
+  op.send_holding = send_holding(request.collective, at_root);
+  op.receive_holding = receive_holding(request.collective, request.rank, at_root);
   op.number = context.started++;
   precedence_.begin(context_id);
   op.sequence = algorithm == spec::Algorithm::tree ? context.on_tree++ : op.number;
@@ -186,7 +186,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   return id;
 }
 
-UnitModel::Start CollectiveUnit::start_of(OperationId id, bool asks) const {
+UnitModel::Start CollectiveUnit::start_of(OperationId id, bool has_processes) const {
   const OperationState& op = operation(id);
   UnitModel::Start start{.operation = id,
                          .collective = op.request.collective,
@@ -201,8 +201,8 @@ UnitModel::Start CollectiveUnit::start_of(OperationId id, bool asks) const {
                          .together = op.lengths.together,
                          .burst = op.burst,
                          .upwards_first = op.upwards_first,
-                         .asks = asks};
-  if (asks && op.request.piece) {  // the same for all pieces, whatever their lengths
+                         .has_processes = has_processes};
+  if (has_processes && op.request.piece) {  // the same for all pieces, whatever their lengths
     const Packetizer layout = layout_of(op, 0);
     start.shortest = start.longest = layout.flits(layout.elements_per_packet());
   }
@@ -278,8 +278,8 @@ void CollectiveUnit::step(Tick now) {
   wake();
   ask(now);
   kept_ = pick_.kept();
-  const std::uint32_t next = pick_.choose(now).value_or(kNobody);
-  if (picked_ != kNobody) attempt(picked_, now);
+  const std::uint32_t next = pick_.choose(now).value_or(kNoProcess);
+  if (picked_ != kNoProcess) attempt(picked_, now);
   picked_ = next;
   keep_arrivals(now);
   each_bit(to_send_, [&](unsigned port) {
@@ -305,9 +305,9 @@ void CollectiveUnit::host_has_read(Tick now) {
 }
 
 bool CollectiveUnit::active(Tick now) const {
-  bool sends = relay_.stirred();
+  bool sends = relay_.changed();
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
-  return sends || picked_ != kNobody || pick_.waiting() || uploads_.announced() || !starter_.idle(now) ||
+  return sends || picked_ != kNoProcess || pick_.waiting() || uploads_.announced() || !starter_.idle(now) ||
          !openings_.idle();
 }
 
@@ -325,7 +325,7 @@ std::vector<Blockage> CollectiveUnit::blockages(Tick now) const {
 }
 
 std::uint64_t CollectiveUnit::credits_out() const {
-  return slots_.credits_out() + static_cast<std::uint64_t>(relay_.places_out());
+  return slots_.credits_out() + static_cast<std::uint64_t>(relay_.outstanding_flits());
 }
 
 }  // namespace thalweg::mpi_fpga

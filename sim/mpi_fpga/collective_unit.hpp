@@ -171,7 +171,7 @@ class CollectiveUnit {
  private:
   static constexpr unsigned kMaxLinks = 64;
   static constexpr unsigned kForkPackets = UnitSizes::kQueuePackets;
-  static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
+  static constexpr std::uint32_t kNoProcess = SlotWaits::kNoProcess;
 
   struct Edge {
     NodeId neighbour = 0;
@@ -200,7 +200,7 @@ class CollectiveUnit {
     std::uint32_t uploads = 0;  ///< processes that take packets from the host
     CollectiveRequest request;
     const Group* group = nullptr;  ///< members as the host knows them; null at a vertex without a rank
-    Holding gives{}, gets{};
+    Holding send_holding{}, receive_holding{};
     std::uint32_t number = 0;    ///< index in its communicator
     std::uint32_t sequence = 0;  ///< of headers: `number`, or the index among those on the tree
     Program program;
@@ -341,8 +341,8 @@ class CollectiveUnit {
     return {process % units(), process % Program::kMaxProcesses / units() * 2};
   }
   [[nodiscard]] static std::uint32_t ports_of(const Context& context, const Step& step);
-  [[nodiscard]] Dispatch::Step wish(OperationId id, unsigned process, Tick latency) const;
-  void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& wish, Tick now);
+  [[nodiscard]] Dispatch::Step step_request(OperationId id, unsigned process, Tick latency) const;
+  void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& step_request, Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, const Progress::Part& part, Tick ready,
                Tick last);
   [[nodiscard]] PacketId combine(const OperationState& op, std::span<const PacketId> operands, std::uint64_t elements);
@@ -365,7 +365,7 @@ class CollectiveUnit {
   [[nodiscard]] static Progress::Part next_part(const OperationState& op, unsigned process) {
     return op.execution[process].progress.part(descriptors_alone(op));
   }
-  [[nodiscard]] std::uint64_t place(const OperationState& op, const Execution& execution) const;
+  [[nodiscard]] std::uint64_t first_element(const OperationState& op, const Execution& execution) const;
   void finish(OperationId id, unsigned process);
   void ask(Tick now);
   void open(Tick now);
@@ -382,8 +382,8 @@ class CollectiveUnit {
   }
   void host_has_read(Tick now);
   void show_personal(Tick now);
-  [[nodiscard]] UnitModel::Ways ways() const;
-  [[nodiscard]] UnitModel::Start start_of(OperationId id, bool asks) const;
+  [[nodiscard]] UnitModel::RelayRoutes relay_routes() const;
+  [[nodiscard]] UnitModel::Start start_of(OperationId id, bool has_processes) const;
 
   void inject(unsigned port, Tick now);
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
@@ -414,8 +414,8 @@ class CollectiveUnit {
   Relay relay_;
   Pick pick_;
   Dispatch dispatch_;
-  std::uint32_t picked_ = kNobody;  ///< process tried in this cycle
-  std::uint64_t kept_ = 0;          ///< units that held a process at the start of the cycle, as bits
+  std::uint32_t picked_ = kNoProcess;  ///< process tried in this cycle
+  std::uint64_t kept_ = 0;             ///< units that held a process at the start of the cycle, as bits
   Steps steps_;
   Uploads uploads_;
   Stages stages_;

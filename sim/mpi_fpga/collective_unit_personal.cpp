@@ -12,8 +12,8 @@ void CollectiveUnit::start_personal(OperationId id) {
   OperationState& op = operation(id);
   op.personal.start(op.request, contexts_[context_of(id)].row.ranks, ports(), op.packetizer, [&](std::uint32_t peer) {
     const NodeId node = op.group->vertices()[peer].node;
-    return Personal::Way{node == self_ ? ports() - 1 : relay_.lane_of(relay_.first(node).link),
-                         graph_.distances(self_)[node]};
+    return Personal::Path{node == self_ ? ports() - 1 : relay_.lane_of(relay_.first(node).link),
+                          graph_.distances(self_)[node]};
   });
   op.uploads = op.personal.lanes();
   op.running = static_cast<std::uint32_t>(std::popcount(op.uploads));
@@ -57,7 +57,7 @@ bool CollectiveUnit::upload_personal(OperationId id, unsigned lane, Tick now) {
     ++port.to_itself;
     deliver_personal(lane, packet_id, now - config_.router.share.time(packet.flits));
   } else {
-    relay_.give(lane, packet_id, packet);
+    relay_.add_own(lane, packet_id, packet);
     if (over(op)) ended_.push_back(id);
   }
   return more;
@@ -101,7 +101,7 @@ void CollectiveUnit::receive_personal(unsigned link, PacketId id) {
   if (announced.size() <= rank) announced.resize(rank + std::size_t{1});
   announced[rank] = static_cast<std::uint8_t>(announced[rank] | 1u << spec::network_header::sequence(head));
   if (rtl_) rtl_->announces(link, {spec::network_header::context(head), spec::network_header::sequence(head), rank});
-  relay_.free(Relay::place(packet), packet.flits);
+  relay_.free(Relay::occupied_buffer(packet), packet.flits);
   pool_.release(id);
 }
 
@@ -127,7 +127,7 @@ void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick ready) {
 void CollectiveUnit::taken_personal(unsigned index, PacketId id) {
   Port& port = ports_[index];
   const Packet& packet = pool_[id];
-  if (Relay::place(packet).link == Relay::kNoLink) {
+  if (Relay::occupied_buffer(packet).link == Relay::kNoLink) {
     --port.to_itself;
   } else {
     relay_.host_room(index, port.host_room += packet.flits);

@@ -142,7 +142,7 @@ void CollectiveUnit::receive(unsigned index, Tick now) {
   Link& link = links_[index];
   const Flit* flit = link.sink->receive(now);
   if (!flit) return;
-  if (rtl_) rtl_->came(index, *flit);
+  if (rtl_) rtl_->arrived(index, *flit);
   const unsigned vc = flit->vc;
   if (flit->head) {
     const std::uint64_t head = flit->data[0];

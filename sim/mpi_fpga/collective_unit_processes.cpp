@@ -24,9 +24,10 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const bool combines = !execution.progress.descriptor();  // descriptors are equal: one of them is forwarded
   const Tick latency =
       2 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
-  const Dispatch::Step wish = this->wish(id, p, latency);
-  const Dispatch::Choice choice = dispatch_.choose(wish, now);
-  if (choice.unit && share.open(now) && banks_free(id, step, now)) return execute(id, p, *choice.unit, wish, now);
+  const Dispatch::Step step_request = this->step_request(id, p, latency);
+  const Dispatch::Choice choice = dispatch_.choose(step_request, now);
+  if (choice.unit && share.open(now) && banks_free(id, step, now))
+    return execute(id, p, *choice.unit, step_request, now);
   if (choice.room)
     pick_.time(process);
   else
@@ -131,27 +132,27 @@ std::uint32_t CollectiveUnit::ports_of(const Context& context, const Step& step)
 }
 
 /// A process's step as seen by the dispatcher; `room`: units with room in all queues of its packet.
-Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) const {
+Dispatch::Step CollectiveUnit::step_request(OperationId id, unsigned p, Tick latency) const {
   const OperationState& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   const Step& step = step_of(op, p, op.execution[p].progress);
   const unsigned flits = next_part(op, p).flits;
   const std::uint32_t ports = ports_of(context, step);
-  Dispatch::Step wish{.row = context_of(id),
-                      .to_edges = step.to_edges,
-                      .to_stages = step.to_stages != 0,
-                      .own = home(process_id(id, p)).unit,
-                      .room = 0,
-                      .kept = kept_,
-                      .latency = latency};
+  Dispatch::Step step_request{.row = context_of(id),
+                              .to_edges = step.to_edges,
+                              .to_stages = step.to_stages != 0,
+                              .own = home(process_id(id, p)).unit,
+                              .room = 0,
+                              .kept = kept_,
+                              .latency = latency};
   for (unsigned i = 0; i < units(); ++i)
     if (units_[i].to_port.room(ports, flits) && (!step.to_host || units_[i].host_room >= flits))
-      wish.room |= std::uint64_t{1} << i;
-  return wish;
+      step_request.room |= std::uint64_t{1} << i;
+  return step_request;
 }
 
 /// Executes one packet: takes an operand from every input, joins them, and forwards the result.
-void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Dispatch::Step& wish, Tick now) {
+void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Dispatch::Step& step_request, Tick now) {
   OperationState& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   Execution& execution = op.execution[p];
@@ -169,7 +170,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
       op.upload[p].queue.pop();
       if (rtl_) {
         const Packet& packet = pool_[operands[n - 1]];
-        rtl_->took({process_id(id, p), unit, packet.flits, pace.cycles}, packet, now);
+        rtl_->take({process_id(id, p), unit, packet.flits, pace.cycles}, packet, now);
       }
       uploads_.take(process_id(id, p));
     }
@@ -213,10 +214,10 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
   take_banks(id, step, now, read);
   // A result is sent without gaps: if its flits are read with gaps, only when it is complete.
-  const Tick last_flit = read + wish.latency - 1 - (pace.cycles - pace.read);
-  const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + wish.latency - share.time(first.flits);
+  const Tick last_flit = read + step_request.latency - 1 - (pace.cycles - pace.read);
+  const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + step_request.latency - share.time(first.flits);
   const auto queues = static_cast<unsigned>(std::popcount(ports_of(context, step)));
-  dispatch_.take(unit, wish, queues, read, last_flit + pace.written);
+  dispatch_.take(unit, step_request, queues, read, last_flit + pace.written);
   execution.since = now;
 
   const PacketId result = n > 1 && part.elements > 0 ? combine(op, {operands.data(), n}, part.elements) : operands[0];
@@ -250,7 +251,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     each_bit(rest, [&](unsigned k) {
       if (edges[k].port != port) return;
       copies.edges |= 1u << k;
-      slots_.give(context_of(id), k, packet.flits);
+      slots_.use_credits(context_of(id), k, packet.flits);
     });
     rest &= ~copies.edges;
     units_[unit].to_port.push(port, copies, packet.flits);
@@ -265,8 +266,9 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
                op.units->after.latency;
       events_.add({passed, Event::Kind::output});
     }
-    units_[unit].to_host.push_growing(
-        {result, id, (place(op, execution) + part.first) * op.packetizer.element_bytes(), part.elements, passed});
+    units_[unit].to_host.push_growing({result, id,
+                                       (first_element(op, execution) + part.first) * op.packetizer.element_bytes(),
+                                       part.elements, passed});
     units_[unit].host_room -= packet.flits;
     with_result_ |= std::uint64_t{1} << unit;
     if (rtl_)
@@ -288,9 +290,9 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
 }
 
 /// First element of the stream's block in the receive buffer.
-std::uint64_t CollectiveUnit::place(const OperationState& op, const Execution& execution) const {
-  return op.gets == Holding::block_per_rank ? op.request.receive_block(execution.block).first
-                                            : op.request.own_block().first;
+std::uint64_t CollectiveUnit::first_element(const OperationState& op, const Execution& execution) const {
+  return op.receive_holding == Holding::block_per_rank ? op.request.receive_block(execution.block).first
+                                                       : op.request.own_block().first;
 }
 
 /// Joins the operands into the first one's packet or, if that still has other references, into a copy that replaces it.

@@ -46,14 +46,14 @@ void CollectiveUnit::open(Tick now) {
     ++count;
   }
   if (openings_.idle() && count == 0) return;
-  const Openings::Slot at = openings_.looks_at();
+  const Openings::Slot at = openings_.scan_position();
   const auto& packets = slots_.packets(at.row, at.edge);
   const auto front = std::exchange(in_front_, packets.empty() ? std::nullopt : std::optional(head_of(packets.front())));
   const auto begun = openings_.choose(
       starter_.idle(now) && !started(now), std::span(arrivals).first(count),
       front ? std::optional(of_opening(*front)) : std::nullopt,
       [&](Openings::Slot slot) { return (precedence_.reading(slot.row) >> slot.edge & 1) != 0; },
-      [&](std::uint32_t row, std::uint32_t place) { return contexts_[row].operations[place].active; });
+      [&](std::uint32_t row, std::uint32_t entry) { return contexts_[row].operations[entry].active; });
   if (!begun) return;
   const Head& head = begun->arrival ? heads[*begun->arrival] : *front;
   CollectiveRequest request;

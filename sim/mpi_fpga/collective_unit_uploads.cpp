@@ -23,7 +23,7 @@ bool CollectiveUnit::upload_room(std::uint32_t process) {
   if (op.request.collective != spec::Collective::alltoall) return !op.upload[p].queue.full();
   Port& port = ports_[p];
   const Context& context = contexts_[context_of(process / Program::kMaxProcesses)];
-  if (relay_.given(p) + port.uploading == kForkPackets ||
+  if (relay_.own_packets(p) + port.uploading == kForkPackets ||
       !op.personal.choose(p, [&](std::uint32_t peer) { return may_upload(op, context, port, peer); }))
     return false;
   ++port.uploading;
@@ -51,11 +51,11 @@ void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   const Step& step = step_of(op, p, upload.progress);
   const std::uint32_t ranks = contexts_[context_of(id)].row.ranks;
   const std::uint32_t stream = upload.progress.stream();
-  const std::uint32_t place =
+  const std::uint32_t position =
       (upload.progress.round() * process.steps + upload.progress.step()) * step.streams + stream;
-  upload.rank =
-      process.turns == Turns::packet ? block_in_turn(process, step, place) : op.group->rank(step.label(stream, ranks));
-  upload.block = op.gives == Holding::block_per_rank ? request.send_block(upload.rank) : request.own_block();
+  upload.rank = process.turns == Turns::packet ? block_in_turn(process, step, position)
+                                               : op.group->rank(step.label(stream, ranks));
+  upload.block = op.send_holding == Holding::block_per_rank ? request.send_block(upload.rank) : request.own_block();
   upload.progress.describe(upload.block.count, layout_of(op, upload.block.count));
 }
 

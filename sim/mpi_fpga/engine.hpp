@@ -64,18 +64,18 @@ struct Mismatch {
 };
 
 /// A request that owns its lists of blocks, so that it may outlive the original.
-struct KeptRequest : CollectiveRequest {
-  explicit KeptRequest(const CollectiveRequest& given)
-      : CollectiveRequest(given),
-        sends(given.send_blocks.begin(), given.send_blocks.end()),
-        receives(given.receive_blocks.begin(), given.receive_blocks.end()) {
+struct StoredRequest : CollectiveRequest {
+  explicit StoredRequest(const CollectiveRequest& request)
+      : CollectiveRequest(request),
+        sends(request.send_blocks.begin(), request.send_blocks.end()),
+        receives(request.receive_blocks.begin(), request.receive_blocks.end()) {
     send_blocks = sends;
     receive_blocks = receives;
   }
-  KeptRequest(const KeptRequest&) = delete;
-  KeptRequest& operator=(const KeptRequest&) = delete;
-  KeptRequest(KeptRequest&&) = default;  // moving a vector keeps its storage
-  KeptRequest& operator=(KeptRequest&&) = default;
+  StoredRequest(const StoredRequest&) = delete;
+  StoredRequest& operator=(const StoredRequest&) = delete;
+  StoredRequest(StoredRequest&&) = default;  // moving a vector keeps its storage
+  StoredRequest& operator=(StoredRequest&&) = default;
 
   std::vector<Block> sends, receives;
 };

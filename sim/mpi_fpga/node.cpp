@@ -99,8 +99,8 @@ void Node::handle(const Event& event, Tick now) {
     case Event::Kind::output:
       break;  // only causes a step
     case Event::Kind::complete:
-      ended_.push_back(on_the_way_.front());
-      on_the_way_.pop_front();
+      ended_.push_back(in_transit_.front());
+      in_transit_.pop_front();
       scheduler_.interrupt();
       break;
   }
@@ -178,7 +178,7 @@ void Node::message_arrived(MessageId id, Tick now) {
 /// The host sees the completion after the PCIe latency.
 void Node::complete(Ended::Kind kind, Handle handle, Tick now) {
   const Tick at = now + std::max<Tick>(1, host_.latency());
-  on_the_way_.push_back({kind, handle, at});
+  in_transit_.push_back({kind, handle, at});
   events_.add({at, Event::Kind::complete});
 }
 

@@ -29,7 +29,7 @@ class Node final : public Component, private HostPort::Listener {
   [[nodiscard]] VcRouter& router() { return router_; }
   [[nodiscard]] const VcRouter& router() const { return router_; }
   [[nodiscard]] const CollectiveUnit& unit() const { return unit_; }
-  [[nodiscard]] std::size_t packets_held() const { return pool_.in_use(); }
+  [[nodiscard]] std::size_t stored_packets() const { return pool_.in_use(); }
 
   // Commands, written to host memory at time `at`.
 
@@ -80,7 +80,7 @@ class Node final : public Component, private HostPort::Listener {
   std::vector<std::deque<Command>> commands_;  ///< per context
   std::vector<std::deque<NewRow>> new_rows_;   ///< per context: rows to load
   std::vector<std::uint32_t> generation_;      ///< per context: number of times it was freed
-  std::deque<Ended> on_the_way_;  ///< completions in flight to the host; in time order, since latency is constant
+  std::deque<Ended> in_transit_;  ///< completions in flight to the host; in time order, since latency is constant
   Tick row_written_ = 0;          ///< when the table can be written next
   Tick foreseen_ = kNever;
 };

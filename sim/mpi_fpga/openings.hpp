@@ -39,11 +39,11 @@ class Openings {
   /// scan.
   struct Begun {
     Slot slot;
-    std::uint32_t place = 0;
+    std::uint32_t entry = 0;
     std::optional<unsigned> arrival;
   };
 
-  Openings(std::uint32_t rows, std::uint32_t places) : places_(places), rows_(rows) {}
+  Openings(std::uint32_t rows, std::uint32_t entries) : entries_(entries), rows_(rows) {}
 
   // Between cycles.
 
@@ -63,8 +63,10 @@ class Openings {
   // In a cycle.
 
   /// The slot being inspected.
-  [[nodiscard]] Slot looks_at() const { return {row_, edges_ ? static_cast<unsigned>(std::countr_zero(edges_)) : 0}; }
-  /// `idle`: no other operation is being started; `front`: head of the slot looks_at() in the previous cycle;
+  [[nodiscard]] Slot scan_position() const {
+    return {row_, edges_ ? static_cast<unsigned>(std::countr_zero(edges_)) : 0};
+  }
+  /// `idle`: no other operation is being started; `front`: head of the slot scan_position() in the previous cycle;
   /// reads(slot): an earlier operation reads there; taken(row, place): that entry is in use. `arrivals`: descriptors,
   /// lowest link first.
   template <class Reads, class Taken>
@@ -72,11 +74,11 @@ class Openings {
                               Reads&& reads, Taken&& taken) {
     const auto may_begin = [&](Slot slot, const Head& head) {
       const Row& row = rows_[slot.row];
-      return row.bare && row.tree >> slot.edge & 1 && !taken(slot.row, row.place) &&
+      return row.bare && row.tree >> slot.edge & 1 && !taken(slot.row, row.entry) &&
              head.kind == spec::Kind::descriptor && head.sequence == row.sequence;
     };
     if (!idle) {
-      looked_ = false;
+      scanned_ = false;
       return std::nullopt;
     }
     for (unsigned i = 0; i < arrivals.size(); ++i) {
@@ -90,11 +92,11 @@ class Openings {
       row_ = static_cast<std::uint32_t>(std::countr_zero(sought_));
       sought_ &= sought_ - 1;
       edges_ = rows_[row_].tree;
-    } else if (!edges_ || !looked_) {
-      scanning_ = looked_ = edges_ != 0;
+    } else if (!edges_ || !scanned_) {
+      scanning_ = scanned_ = edges_ != 0;
     } else {
-      const Slot slot = looks_at();
-      looked_ = false;
+      const Slot slot = scan_position();
+      scanned_ = false;
       edges_ &= edges_ - 1;
       scanning_ = edges_ != 0;
       if (!front || !may_begin(slot, *front) || reads(slot)) return std::nullopt;
@@ -117,24 +119,24 @@ class Openings {
   struct Row {
     bool bare = false;  ///< loaded, without a rank
     std::uint32_t tree = 0;
-    std::uint32_t place = 0;  ///< entry of the next operation
+    std::uint32_t entry = 0;  ///< entry of the next operation
     unsigned sequence = 0;    ///< its index among those on the tree, modulo 4
   };
 
   Begun begin(Slot slot, const Head& head, std::optional<unsigned> arrival) {
     Row& row = rows_[slot.row];
-    const Begun begun{slot, row.place, arrival};
-    row.place = row.place + 1 < places_ ? row.place + 1 : 0;
+    const Begun begun{slot, row.entry, arrival};
+    row.entry = row.entry + 1 < entries_ ? row.entry + 1 : 0;
     if (head.algorithm == spec::Algorithm::tree) row.sequence = (row.sequence + 1) & 3;
     sought_ |= 1u << slot.row;
     return begun;
   }
 
-  std::uint32_t places_;
+  std::uint32_t entries_;
   std::vector<Row> rows_;
   std::uint32_t sought_ = 0;  ///< rows to search
   bool scanning_ = false,
-       looked_ = false;                ///< a row is being searched; its next edge's head was read in the last cycle
+       scanned_ = false;               ///< a row is being searched; its next edge's head was read in the last cycle
   std::uint32_t row_ = 0, edges_ = 0;  ///< that row, and its remaining edges
 };
 

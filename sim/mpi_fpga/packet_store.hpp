@@ -16,8 +16,8 @@ class PacketStore {
  public:
   using Data = decltype(Flit::data);
 
-  PacketStore(unsigned units, std::uint32_t processes, std::uint32_t places)
-      : packets_(places), queues_(processes), readers_(units) {}
+  PacketStore(unsigned units, std::uint32_t processes, std::uint32_t entries)
+      : packets_(entries), queues_(processes), readers_(units) {}
 
   // Per cycle: `take` and `read` of earlier contents, then `put`.
 
@@ -33,33 +33,33 @@ class PacketStore {
     Reader& reader = readers_[unit];
     if (reader.at == reader.flits || reader.wait-- > 0) return std::nullopt;
     reader.wait = reader.pace - 1;
-    return packets_[reader.place].at(reader.at++);
+    return packets_[reader.entry].at(reader.at++);
   }
   /// Writes a flit from the host. The packet is available after its last flit.
-  void put(std::uint32_t place, const Data& flit, bool last, std::uint32_t process) {
-    std::vector<Data>& packet = packets_.at(place);
-    if (!coming_) packet.clear();
-    coming_ = !last;
+  void put(std::uint32_t entry, const Data& flit, bool last, std::uint32_t process) {
+    std::vector<Data>& packet = packets_.at(entry);
+    if (!receiving_) packet.clear();
+    receiving_ = !last;
     packet.push_back(flit);
-    if (last) queues_.at(process).push_back(place);
+    if (last) queues_.at(process).push_back(entry);
   }
 
   /// The entry that was taken first, once it has been read.
   [[nodiscard]] std::optional<std::uint32_t> free() const {
     if (freed_.empty()) return std::nullopt;
     const Reader& reader = readers_[freed_.front().unit];
-    if (reader.place == freed_.front().place && reader.at < reader.flits) return std::nullopt;
-    return freed_.front().place;
+    if (reader.entry == freed_.front().entry && reader.at < reader.flits) return std::nullopt;
+    return freed_.front().entry;
   }
   void give_free() { freed_.pop_front(); }
 
  private:
   struct Reader {
-    std::uint32_t place = 0;
+    std::uint32_t entry = 0;
     unsigned at = 0, flits = 0, pace = 1, wait = 0;
   };
   struct Freed {
-    std::uint32_t place;
+    std::uint32_t entry;
     unsigned unit;
   };
 
@@ -67,7 +67,7 @@ class PacketStore {
   std::vector<std::deque<std::uint32_t>> queues_;
   std::vector<Reader> readers_;
   std::deque<Freed> freed_;
-  bool coming_ = false;
+  bool receiving_ = false;
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -17,9 +17,9 @@ void Personal::begin(const CollectiveRequest& request, std::uint32_t ranks, unsi
     lane.chosen = false;
   }
   to_send_.resize(ranks);
-  to_come_.resize(ranks);
+  to_receive_.resize(ranks);
   expected_ = 0;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) expected_ += to_come_[rank] = request.receive_block(rank).count;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) expected_ += to_receive_[rank] = request.receive_block(rank).count;
 }
 
 std::uint32_t Personal::stride_through(std::uint32_t ranks) {
@@ -57,8 +57,9 @@ Personal::Next Personal::next(unsigned index) const {
   if (lane.announces()) return {.peer = lane.peers[lane.announce].rank, .announces = true, .last = true};
   const std::uint32_t peer = lane.peers[lane.send].rank;
   const Block data = request_->send_block(peer);
-  const std::uint64_t left = to_send_[peer], elements = layout_->filled(left);
-  return {.peer = peer, .first = data.first + data.count - left, .elements = elements, .last = elements == left};
+  const std::uint64_t remaining = to_send_[peer], elements = layout_->filled(remaining);
+  return {
+      .peer = peer, .first = data.first + data.count - remaining, .elements = elements, .last = elements == remaining};
 }
 
 bool Personal::done(unsigned index) {
@@ -68,21 +69,21 @@ bool Personal::done(unsigned index) {
     ++lane.announce;
     skip(lane);
   } else {
-    std::uint64_t& left = to_send_[lane.peers[lane.send].rank];
-    left -= layout_->filled(left);
-    lane.sending -= left == 0;
-    lane.turn();
+    std::uint64_t& remaining = to_send_[lane.peers[lane.send].rank];
+    remaining -= layout_->filled(remaining);
+    lane.sending -= remaining == 0;
+    lane.advance();
   }
   return !lane.announces() && lane.sending == 0;
 }
 
 Personal::ReceiveRange Personal::arrived(std::uint32_t source) {
   const Block data = request_->receive_block(source);
-  std::uint64_t& left = to_come_[source];
-  const ReceiveRange place{data.first + data.count - left, layout_->filled(left)};
-  left -= place.elements;
-  expected_ -= place.elements;
-  return place;
+  std::uint64_t& remaining = to_receive_[source];
+  const ReceiveRange range{data.first + data.count - remaining, layout_->filled(remaining)};
+  remaining -= range.elements;
+  expected_ -= range.elements;
+  return range;
 }
 
 }  // namespace thalweg::mpi_fpga

@@ -27,19 +27,19 @@ class Personal {
   };
 
   /// Path to a rank: the lane on which packets leave, and their hop count.
-  struct Way {
+  struct Path {
     unsigned lane = 0, hops = 0;
   };
 
-  /// way_to(rank) returns its path.
-  template <class WayTo>
+  /// path_to(rank) returns its path.
+  template <class PathTo>
   void start(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout,
-             WayTo&& way_to) {
+             PathTo&& path_to) {
     begin(request, ranks, lanes, layout);
     const std::uint32_t stride = stride_through(ranks);
     for (std::uint32_t i = 0, peer = request.rank; i < ranks; ++i, peer = (peer + stride) % ranks) {
-      const Way way = way_to(peer);
-      lanes_[way.lane].peers.push_back({peer, way.hops});
+      const Path path = path_to(peer);
+      lanes_[path.lane].peers.push_back({peer, path.hops});
     }
     for (Lane& lane : lanes_) prepare(lane);
   }
@@ -73,7 +73,7 @@ class Personal {
     std::uint32_t send = 0;      ///< index of the next peer to send to
 
     [[nodiscard]] bool announces() const { return announce < peers.size(); }
-    void turn() { send = send + 1 < peers.size() ? send + 1 : 0; }
+    void advance() { send = send + 1 < peers.size() ? send + 1 : 0; }
     std::uint32_t sending = 0;  ///< peers with data left to send
     bool chosen = false;
   };
@@ -88,7 +88,7 @@ class Personal {
   const CollectiveRequest* request_ = nullptr;
   const Packetizer* layout_ = nullptr;
   std::vector<Lane> lanes_;
-  std::vector<std::uint64_t> to_send_, to_come_;  ///< elements, per rank
+  std::vector<std::uint64_t> to_send_, to_receive_;  ///< elements, per rank
   std::uint64_t expected_ = 0;
 };
 
@@ -102,7 +102,7 @@ bool Personal::choose(unsigned index, Announced&& announced) {
   do {
     const std::uint32_t peer = lane.peers[lane.send].rank;
     if (to_send_[peer] > 0 && announced(peer)) return lane.chosen = true;
-    lane.turn();
+    lane.advance();
   } while (lane.send != start);
   return false;
 }

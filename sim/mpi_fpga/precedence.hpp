@@ -19,15 +19,15 @@ class Precedence {
     std::uint32_t reading = 0, writing = 0;
   };
 
-  Precedence(unsigned rows, unsigned places) : places_(places), rows_(rows, Row(places)) {}
+  Precedence(unsigned rows, unsigned entries) : entry_count_(entries), rows_(rows, Row(entries)) {}
 
   /// A row is loaded: its first operation uses entry 0.
   void load(unsigned row) { rows_[row].next = 0; }
   /// An operation starts in the next entry.
   void begin(unsigned row) { rows_[row].next = after(rows_[row].next); }
   /// A step of a process uses these edges; `first`: it is the process's first step.
-  void add(unsigned row, unsigned place, unsigned process, bool first, Edges edges) {
-    Entry& of = rows_[row].places[place];
+  void add(unsigned row, unsigned entry, unsigned process, bool first, Edges edges) {
+    Entry& of = rows_[row].entries[entry];
     Edges& own = of.processes[process];
     if (first) own = {};
     own.reading |= edges.reading;
@@ -36,25 +36,25 @@ class Precedence {
     of.edges.writing |= edges.writing;
   }
   /// A process has ended. No other process of its operation uses its edges in the same direction.
-  void end(unsigned row, unsigned place, unsigned process) {
-    Entry& of = rows_[row].places[place];
+  void end(unsigned row, unsigned entry, unsigned process) {
+    Entry& of = rows_[row].entries[entry];
     of.edges.reading &= ~of.processes[process].reading;
     of.edges.writing &= ~of.processes[process].writing;
   }
 
-  /// Edges still used by operations earlier than the one in entry `place`.
-  [[nodiscard]] Edges held(unsigned row, unsigned place) const {
+  /// Edges still used by operations earlier than the one in entry `entry`.
+  [[nodiscard]] Edges held(unsigned row, unsigned entry) const {
     Edges held;
-    for (unsigned earlier = rows_[row].next; earlier != place; earlier = after(earlier)) {
-      held.reading |= rows_[row].places[earlier].edges.reading;
-      held.writing |= rows_[row].places[earlier].edges.writing;
+    for (unsigned earlier = rows_[row].next; earlier != entry; earlier = after(earlier)) {
+      held.reading |= rows_[row].entries[earlier].edges.reading;
+      held.writing |= rows_[row].entries[earlier].edges.writing;
     }
     return held;
   }
   /// Edges from which any operation of the row still reads.
   [[nodiscard]] std::uint32_t reading(unsigned row) const {
     std::uint32_t reading = 0;
-    for (const Entry& place : rows_[row].places) reading |= place.edges.reading;
+    for (const Entry& entry : rows_[row].entries) reading |= entry.edges.reading;
     return reading;
   }
 
@@ -64,14 +64,14 @@ class Precedence {
     std::array<Edges, kProcesses> processes{};
   };
   struct Row {
-    explicit Row(unsigned count) : places(count) {}
+    explicit Row(unsigned count) : entries(count) {}
     unsigned next = 0;  ///< next entry: the oldest one in use, or free
-    std::vector<Entry> places;
+    std::vector<Entry> entries;
   };
 
-  [[nodiscard]] unsigned after(unsigned place) const { return place + 1 == places_ ? 0 : place + 1; }
+  [[nodiscard]] unsigned after(unsigned entry) const { return entry + 1 == entry_count_ ? 0 : entry + 1; }
 
-  unsigned places_;
+  unsigned entry_count_;
   std::vector<Row> rows_;
 };
 

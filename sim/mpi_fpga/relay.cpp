@@ -22,10 +22,10 @@ std::span<const std::uint8_t> layers_of(const FabricConfig& config, NodeId self)
 
 }  // namespace
 
-Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std::span<const std::uint8_t> layers,
+Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> routes, std::span<const std::uint8_t> layers,
              std::vector<Graph::End> peers)
     : self_(self),
-      ways_(std::move(ways)),
+      routes_(std::move(routes)),
       layers_(layers),
       peers_(std::move(peers)),
       classes_(sizes.classes),
@@ -35,8 +35,8 @@ Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std:
       memories_(peers_.size()),
       lanes_(sizes.lanes),
       hosts_(sizes.lanes),
-      wishes_(sizes.lanes),
-      asking_(peers_.size()) {
+      requests_(sizes.lanes),
+      requesters_(peers_.size()) {
   for (Memory& memory : memories_) {
     memory.announced.resize(buffers_.size());
     memory.data.resize(buffers_.size());
@@ -45,22 +45,22 @@ Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std:
 
 Relay::Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes)
     : Relay({static_cast<unsigned>(config.router.vc_mask.back().size()), lanes, config.collective.relay_flits}, self,
-            ways_of(config, graph, self), layers_of(config, self), peers_of(graph, self, config.router.link_ports)) {}
+            routes_of(config, graph, self), layers_of(config, self), peers_of(graph, self, config.router.link_ports)) {}
 
-std::vector<RouteEntry> Relay::ways_of(const FabricConfig& config, const Graph& graph, NodeId self) {
-  const std::span routes = std::span(config.routes).subspan(std::size_t{self} * config.nodes, config.nodes);
-  std::vector<RouteEntry> ways(routes.begin(), routes.end());
+std::vector<RouteEntry> Relay::routes_of(const FabricConfig& config, const Graph& graph, NodeId self) {
+  const std::span configured = std::span(config.routes).subspan(std::size_t{self} * config.nodes, config.nodes);
+  std::vector<RouteEntry> routes(configured.begin(), configured.end());
   for (NodeId node = 0; node < config.nodes; ++node) {
-    if (node == self || ways[node].port == kNoRoute) continue;
-    const NodeId next = graph.peer(self, ways[node].port).node;
-    if (const unsigned direct = routes[next].port; direct < graph.ports() && graph.peer(self, direct).node == next)
-      ways[node].port = routes[next].port;
+    if (node == self || routes[node].port == kNoRoute) continue;
+    const NodeId next = graph.peer(self, routes[node].port).node;
+    if (const unsigned direct = configured[next].port; direct < graph.ports() && graph.peer(self, direct).node == next)
+      routes[node].port = configured[next].port;
   }
-  return ways;
+  return routes;
 }
 
 Relay::Hop Relay::next(NodeId receiver, unsigned route_class) const {
-  const RouteEntry entry = ways_[receiver];
+  const RouteEntry entry = routes_[receiver];
   return {entry.port, entry.route_class == kKeepClass ? static_cast<std::uint8_t>(route_class) : entry.route_class};
 }
 
@@ -71,16 +71,20 @@ Relay::Hop Relay::first(NodeId receiver) const {
 // ------------------------------------------------------------------------------------------------------- Inputs
 
 void Relay::arrive(unsigned link, PacketId id, const Packet& packet) {
-  Waiting waiting{.id = id, .place = place(packet), .hop = {}, .flits = packet.flits, .announces = announces(packet)};
+  Waiting waiting{.id = id,
+                  .occupied_buffer = occupied_buffer(packet),
+                  .hop = {},
+                  .flits = packet.flits,
+                  .announces = announces(packet)};
   const NodeId receiver = spec::relay_header::receiver(packet.words[1]);
   Memory& memory = memories_[link];
-  stirred_ = true;
+  changed_ = true;
   if (receiver == self_) {
     memory.host.push_growing(waiting);
     ++hosts_[lane_of(link)].data;
     return;
   }
-  waiting.hop = next(receiver, waiting.place.route_class);
+  waiting.hop = next(receiver, waiting.occupied_buffer.route_class);
   Lane& lane = lanes_[lane_of(waiting.hop.link)];
   (waiting.announces ? memory.announced : memory.data)[index(waiting.hop)].push_growing(waiting);
   ++(waiting.announces ? lane.announced : lane.data);
@@ -88,79 +92,79 @@ void Relay::arrive(unsigned link, PacketId id, const Packet& packet) {
 
 void Relay::credit(const spec::RelayCredit& credit) {
   buffers_[index({credit.link, credit.route_class})].credits += credit.count;
-  stirred_ = true;
+  changed_ = true;
 }
 
-void Relay::free(Hop place, unsigned flits) {
-  freed_.emplace_back(index(place), flits);
-  stirred_ = true;
+void Relay::free(Hop buffer, unsigned flits) {
+  freed_.emplace_back(index(buffer), flits);
+  changed_ = true;
 }
 
-void Relay::give(unsigned lane, PacketId id, const Packet& packet) {
+void Relay::add_own(unsigned lane, PacketId id, const Packet& packet) {
   lanes_[lane].own.push_growing({.id = id,
-                                 .place = {kNoLink, 0},
+                                 .occupied_buffer = {kNoLink, 0},
                                  .hop = first(spec::relay_header::receiver(packet.words[1])),
                                  .flits = packet.flits,
                                  .announces = announces(packet)});
-  stirred_ = true;
+  changed_ = true;
 }
 
 void Relay::host_room(unsigned lane, unsigned flits) {
   hosts_[lane].room = flits;
-  stirred_ = true;
+  changed_ = true;
 }
 
 // --------------------------------------------------------------------------------------------------- Selections
 
 std::uint32_t Relay::settle(Tick now) {
-  std::uint32_t news = 0;
+  std::uint32_t newly_due = 0;
   for (Host& host : hosts_) {
     if (!host.busy || host.at > now) continue;
     host.busy = false;
     --memories_[*host.link].readers;
-    free(host.packet.place, host.packet.flits);
+    free(host.packet.occupied_buffer, host.packet.flits);
   }
   for (const auto& [buffer, flits] : freed_) {
-    std::uint32_t& owed = buffers_[buffer].owed;
-    const bool was_due = owed >= batch_;
-    owed += flits;
-    if (was_due || owed < batch_) continue;
+    std::uint32_t& unreturned = buffers_[buffer].unreturned;
+    const bool was_due = unreturned >= batch_;
+    unreturned += flits;
+    if (was_due || unreturned < batch_) continue;
     const unsigned lane = lane_of(buffer / classes_);
     ++lanes_[lane].due;
-    news |= 1u << lane;
+    newly_due |= 1u << lane;
   }
   freed_.clear();
-  return news;
+  return newly_due;
 }
 
 Relay::Choices Relay::choose(Tick now) {
   Choices choices;
-  if (!std::exchange(stirred_, false)) return choices;
-  std::uint64_t asked = 0;  // memories
-  const auto ask = [&](unsigned link, unsigned reader) {
-    asking_[link] |= std::uint64_t{1} << reader;
-    asked |= std::uint64_t{1} << link;
+  if (!std::exchange(changed_, false)) return choices;
+  std::uint64_t requested = 0;  // memories
+  const auto add_request = [&](unsigned link, unsigned reader) {
+    requesters_[link] |= std::uint64_t{1} << reader;
+    requested |= std::uint64_t{1} << link;
   };
   for (unsigned lane = 0; lane < lanes(); ++lane) {
-    if (const auto link = wish_of_host(lane)) ask(*link, lanes());
+    if (const auto link = host_request(lane)) add_request(*link, lanes());
     if (lanes_[lane].busy) continue;
-    wishes_[lane] = wish(lane);
-    if (!wishes_[lane].queue) continue;
-    if (wishes_[lane].link) {
-      ask(*wishes_[lane].link, lane);
+    requests_[lane] = request(lane);
+    if (!requests_[lane].queue) continue;
+    if (requests_[lane].link) {
+      add_request(*requests_[lane].link, lane);
     } else {
-      begin(lane, wishes_[lane], now);
+      begin(lane, requests_[lane], now);
       choices.lanes |= 1u << lane;
     }
   }
-  each_bit(asked, [&](unsigned link) {
+  each_bit(requested, [&](unsigned link) {
     Memory& memory = memories_[link];
-    const unsigned reader = memory.turn.pick(std::exchange(asking_[link], 0));
-    memory.turn.accept(reader, lanes() + 1);
+    const unsigned reader = memory.arbiter.pick(std::exchange(requesters_[link], 0));
+    memory.arbiter.accept(reader, lanes() + 1);
     ++memory.readers;
-    stirred_ = true;  // for the requests not granted
+    changed_ = true;  // for the requests not granted
     if (reader < lanes()) {
-      begin(reader, wishes_[reader], now);
+      begin(reader, requests_[reader], now);
       choices.lanes |= 1u << reader;
     } else {
       begin_host(link);
@@ -170,34 +174,35 @@ Relay::Choices Relay::choose(Tick now) {
   return choices;
 }
 
-Relay::Wish Relay::wish(unsigned lane) {
+Relay::Request Relay::request(unsigned lane) {
   Ring<Waiting>& own = lanes_[lane].own;
-  const bool own_goes = !own.empty() && room(own.front());
+  const bool own_ready = !own.empty() && room(own.front());
   if (lanes_[lane].announced)
-    if (const Wish wish = queued(lane, &Memory::announced); wish.queue) return wish;
-  if (own_goes && own.front().announces) return {.queue = &own};
+    if (const Request request = queued(lane, &Memory::announced); request.queue) return request;
+  if (own_ready && own.front().announces) return {.queue = &own};
   if (lanes_[lane].data)
-    if (const Wish wish = queued(lane, &Memory::data); wish.queue) return wish;
-  return own_goes ? Wish{.queue = &own} : Wish{};
+    if (const Request request = queued(lane, &Memory::data); request.queue) return request;
+  return own_ready ? Request{.queue = &own} : Request{};
 }
 
-Relay::Wish Relay::queued(unsigned lane, Queues Memory::* kind) {
+Relay::Request Relay::queued(unsigned lane, Queues Memory::* kind) {
   const unsigned buffers = buffers_of(lane), queues = links() * buffers;
-  Wish next;
-  for (unsigned i = 0, turn = lanes_[lane].turn; i < queues; ++i, turn = turn + 1 < queues ? turn + 1 : 0) {
-    const unsigned link = turn / buffers;
+  Request next;
+  for (unsigned i = 0, next_queue = lanes_[lane].next_queue; i < queues;
+       ++i, next_queue = next_queue + 1 < queues ? next_queue + 1 : 0) {
+    const unsigned link = next_queue / buffers;
     Memory& memory = memories_[link];
-    Ring<Waiting>& queue = (memory.*kind)[buffer_of(lane, turn % buffers)];
+    Ring<Waiting>& queue = (memory.*kind)[buffer_of(lane, next_queue % buffers)];
     if (queue.empty() || !readable(memory) || !room(queue.front())) continue;
-    const Wish wish{&queue, link, turn + 1 < queues ? turn + 1 : 0};
-    if (queue.size() > 1) return wish;
-    if (!next.queue) next = wish;
+    const Request request{&queue, link, next_queue + 1 < queues ? next_queue + 1 : 0};
+    if (queue.size() > 1) return request;
+    if (!next.queue) next = request;
   }
   return next;
 }
 
 /// Link of the packet that the host requests for a lane.
-std::optional<unsigned> Relay::wish_of_host(unsigned lane) const {
+std::optional<unsigned> Relay::host_request(unsigned lane) const {
   const Host& host = hosts_[lane];
   if (host.busy || !host.data) return std::nullopt;
   std::uint64_t ready = 0;
@@ -206,16 +211,16 @@ std::optional<unsigned> Relay::wish_of_host(unsigned lane) const {
     if (readable(memory) && !memory.host.empty() && memory.host.front().flits <= host.room)
       ready |= std::uint64_t{1} << i;
   }
-  return ready ? std::optional(lane + host.turn.pick(ready) * lanes()) : std::nullopt;
+  return ready ? std::optional(lane + host.arbiter.pick(ready) * lanes()) : std::nullopt;
 }
 
-void Relay::begin(unsigned index_of_lane, const Wish& wish, Tick now) {
+void Relay::begin(unsigned index_of_lane, const Request& request, Tick now) {
   Lane& lane = lanes_[index_of_lane];
-  static_cast<Reading&>(lane) = {true, wish.queue->front(), wish.link, now + 1};
-  wish.queue->pop();
+  static_cast<Reading&>(lane) = {true, request.queue->front(), request.link, now + 1};
+  request.queue->pop();
   buffers_[index(lane.packet.hop)].credits -= lane.packet.flits;
-  if (!wish.link) return;
-  lane.turn = wish.turn;
+  if (!request.link) return;
+  lane.next_queue = request.next_queue;
   --(lane.packet.announces ? lane.announced : lane.data);
 }
 
@@ -226,7 +231,7 @@ void Relay::begin_host(unsigned link) {
   static_cast<Reading&>(host) = {true, queue.front(), link, kNever};
   queue.pop();
   --host.data;
-  host.turn.accept(link / lanes(), links_of(lane));
+  host.arbiter.accept(link / lanes(), links_of(lane));
 }
 
 // ------------------------------------------------------------------------------------------------------- Outputs
@@ -246,42 +251,42 @@ void Relay::address(unsigned lane, Packet& packet) const {
 void Relay::sent(unsigned index_of_lane) {
   Lane& lane = lanes_[index_of_lane];
   lane.busy = false;
-  stirred_ = true;
+  changed_ = true;
   if (!lane.link) return;
   --memories_[*lane.link].readers;
-  free(lane.packet.place, lane.packet.flits);
+  free(lane.packet.occupied_buffer, lane.packet.flits);
 }
 
 /// The lane's buffer with the next credit.
-unsigned Relay::due_place(unsigned lane) const {
-  unsigned place = lanes_[lane].credit_turn;
-  while (buffers_[buffer_of(lane, place)].owed < batch_) place = place + 1 < buffers_of(lane) ? place + 1 : 0;
-  return place;
+unsigned Relay::due_buffer(unsigned lane) const {
+  unsigned buffer = lanes_[lane].next_credit_buffer;
+  while (buffers_[buffer_of(lane, buffer)].unreturned < batch_) buffer = buffer + 1 < buffers_of(lane) ? buffer + 1 : 0;
+  return buffer;
 }
 
 spec::RelayCredit Relay::next_credit(unsigned lane) const {
-  const unsigned buffer = buffer_of(lane, due_place(lane));
+  const unsigned buffer = buffer_of(lane, due_buffer(lane));
   const Graph::End end = peers_[buffer / classes_];
   return {.destination = static_cast<std::uint16_t>(end.node),
           .edge = static_cast<std::uint8_t>(lane_of(end.port)),
           .last = true,
-          .count = buffers_[buffer].owed,
+          .count = buffers_[buffer].unreturned,
           .link = static_cast<std::uint8_t>(end.port),
           .route_class = static_cast<std::uint8_t>(buffer % classes_)};
 }
 
 spec::RelayCredit Relay::take_credit(unsigned lane) {
   const spec::RelayCredit credit = next_credit(lane);
-  const unsigned place = due_place(lane);
-  buffers_[buffer_of(lane, place)].owed = 0;
-  lanes_[lane].credit_turn = place + 1 < buffers_of(lane) ? place + 1 : 0;
+  const unsigned buffer = due_buffer(lane);
+  buffers_[buffer_of(lane, buffer)].unreturned = 0;
+  lanes_[lane].next_credit_buffer = buffer + 1 < buffers_of(lane) ? buffer + 1 : 0;
   --lanes_[lane].due;
   return credit;
 }
 
-std::int64_t Relay::places_out() const {
+std::int64_t Relay::outstanding_flits() const {
   std::int64_t out = 0;
-  for (const Buffer& buffer : buffers_) out += std::int64_t{capacity_} - buffer.credits - buffer.owed;
+  for (const Buffer& buffer : buffers_) out += std::int64_t{capacity_} - buffer.credits - buffer.unreturned;
   for (const auto& [buffer, flits] : freed_) out -= flits;
   return out;
 }

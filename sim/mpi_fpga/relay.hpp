@@ -28,7 +28,7 @@ class Relay {
   };
   static constexpr std::uint8_t kNoLink = 0xFF;  ///< in a relay header: the packet occupies no buffer
   static constexpr unsigned kReaders = 2;        ///< concurrent readers of a memory: it has two copies
-  [[nodiscard]] static Hop place(const Packet& packet) {
+  [[nodiscard]] static Hop occupied_buffer(const Packet& packet) {
     return {spec::relay_header::link(packet.words[1]), spec::relay_header::route_class(packet.words[1])};
   }
   [[nodiscard]] static bool announces(const Packet& packet) {
@@ -39,20 +39,20 @@ class Relay {
     unsigned classes, lanes;
     std::uint32_t flits;  ///< of one buffer
   };
-  /// `ways`: route to each node, by the links used for packets to neighbours. `layers`: initial route classes of
+  /// `routes`: route to each node, by the links used for packets to neighbours. `layers`: initial route classes of
   /// packets to each node, empty if all are 0; must outlive the relay. `peers`: far ends of the links. Link i belongs
   /// to lane i modulo `lanes`.
-  Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std::span<const std::uint8_t> layers,
+  Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> routes, std::span<const std::uint8_t> layers,
         std::vector<Graph::End> peers);
   Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes);
 
   /// Routing-table entries for a node's own packets; among parallel links, the one that the routers use.
-  [[nodiscard]] static std::vector<RouteEntry> ways_of(const FabricConfig& config, const Graph& graph, NodeId self);
+  [[nodiscard]] static std::vector<RouteEntry> routes_of(const FabricConfig& config, const Graph& graph, NodeId self);
 
   /// Next buffer of a packet in `route_class`, or of one of this node's own (`first`), to another node.
   [[nodiscard]] Hop next(NodeId receiver, unsigned route_class) const;
   [[nodiscard]] Hop first(NodeId receiver) const;
-  [[nodiscard]] std::span<const RouteEntry> ways() const { return ways_; }
+  [[nodiscard]] std::span<const RouteEntry> routes() const { return routes_; }
   [[nodiscard]] std::span<const std::uint8_t> layers() const { return layers_; }
   [[nodiscard]] std::span<const Graph::End> peers() const { return peers_; }
   [[nodiscard]] unsigned lane_of(unsigned link) const { return link % lanes(); }
@@ -63,13 +63,13 @@ class Relay {
   void arrive(unsigned link, PacketId id, const Packet& packet);
   void credit(const spec::RelayCredit& credit);
   /// Frees a packet's flits in the buffer named by its header.
-  void free(Hop place, unsigned flits);
+  void free(Hop buffer, unsigned flits);
 
   // Inputs from the local host; they take effect in the same cycle if given before `choose`.
 
   /// A packet from the host for another node.
-  void give(unsigned lane, PacketId id, const Packet& packet);
-  [[nodiscard]] std::size_t given(unsigned lane) const { return lanes_[lane].own.size(); }
+  void add_own(unsigned lane, PacketId id, const Packet& packet);
+  [[nodiscard]] std::size_t own_packets(unsigned lane) const { return lanes_[lane].own.size(); }
   /// The first waiting packet.
   [[nodiscard]] std::optional<PacketId> front(unsigned lane) const {
     const Ring<Waiting>& own = lanes_[lane].own;
@@ -92,7 +92,7 @@ class Relay {
   /// Returns the lanes, as bits, whose buffers newly have a credit to send.
   std::uint32_t settle(Tick now);
   /// True if the next cycle may have new selections.
-  [[nodiscard]] bool stirred() const { return stirred_; }
+  [[nodiscard]] bool changed() const { return changed_; }
 
   // Output of a lane.
 
@@ -118,24 +118,24 @@ class Relay {
 
   /// Occupied flits at the far ends, as this node knows, less freed flits here that it has not returned as credits. The
   /// sum over all nodes is 0 if nothing is in flight.
-  [[nodiscard]] std::int64_t places_out() const;
+  [[nodiscard]] std::int64_t outstanding_flits() const;
 
  private:
   struct Waiting {
     PacketId id = 0;
-    Hop place, hop;  ///< its buffer here, and at the next node
+    Hop occupied_buffer, hop;  ///< its buffer here, and at the next node
     std::uint8_t flits = 0;
     bool announces = false;
   };
   struct Buffer {
-    std::uint32_t credits = 0;  ///< free flits at the far end
-    std::uint32_t owed = 0;     ///< freed flits of the buffer here, not yet returned as credits
+    std::uint32_t credits = 0;     ///< free flits at the far end
+    std::uint32_t unreturned = 0;  ///< freed flits of the buffer here, not yet returned as credits
   };
   using Queues = std::vector<Ring<Waiting>>;
   /// Packets received over a link.
   struct Memory {
     unsigned readers = 0;
-    Arbiter turn;            ///< over its requesters: the lanes, then the host
+    Arbiter arbiter;         ///< over its requesters: the lanes, then the host
     Queues announced, data;  ///< [next buffer]
     Ring<Waiting> host;
   };
@@ -149,20 +149,20 @@ class Relay {
   struct Lane : Reading {
     Ring<Waiting> own;
     unsigned announced = 0, data = 0;  ///< packets in the memories, by kind
-    unsigned turn = 0;                 ///< next queue: link * the lane's buffers + buffer
+    unsigned next_queue = 0;           ///< next queue: link * the lane's buffers + buffer
     unsigned due = 0;                  ///< buffers with a credit to send
-    unsigned credit_turn = 0;          ///< next of the lane's buffers
+    unsigned next_credit_buffer = 0;   ///< next of the lane's buffers
   };
   struct Host : Reading {
     unsigned data = 0;  ///< packets in the memories
     unsigned room = 0;  ///< room in flits
-    Arbiter turn;       ///< over the lane's links
+    Arbiter arbiter;    ///< over the lane's links
   };
   /// Request of a lane.
-  struct Wish {
+  struct Request {
     Ring<Waiting>* queue = nullptr;
     std::optional<unsigned> link = std::nullopt;  ///< none: from the host
-    unsigned turn = 0;
+    unsigned next_queue = 0;
   };
 
   [[nodiscard]] unsigned lanes() const { return static_cast<unsigned>(lanes_.size()); }
@@ -177,15 +177,15 @@ class Relay {
   [[nodiscard]] bool readable(const Memory& memory) const { return memory.readers < kReaders; }
   [[nodiscard]] bool room(const Waiting& packet) const { return buffers_[index(packet.hop)].credits >= packet.flits; }
 
-  [[nodiscard]] Wish wish(unsigned lane);
-  [[nodiscard]] Wish queued(unsigned lane, Queues Memory::* kind);
-  [[nodiscard]] std::optional<unsigned> wish_of_host(unsigned lane) const;
-  void begin(unsigned lane, const Wish& wish, Tick now);
+  [[nodiscard]] Request request(unsigned lane);
+  [[nodiscard]] Request queued(unsigned lane, Queues Memory::* kind);
+  [[nodiscard]] std::optional<unsigned> host_request(unsigned lane) const;
+  void begin(unsigned lane, const Request& request, Tick now);
   void begin_host(unsigned link);
-  [[nodiscard]] unsigned due_place(unsigned lane) const;
+  [[nodiscard]] unsigned due_buffer(unsigned lane) const;
 
   NodeId self_;
-  std::vector<RouteEntry> ways_;
+  std::vector<RouteEntry> routes_;
   std::span<const std::uint8_t> layers_;
   std::vector<Graph::End> peers_;
   unsigned classes_;
@@ -195,9 +195,9 @@ class Relay {
   std::vector<Lane> lanes_;
   std::vector<Host> hosts_;                           ///< [lane]
   std::vector<std::pair<unsigned, unsigned>> freed_;  ///< freed in this cycle: buffer, flits
-  std::vector<Wish> wishes_;                          ///< [lane]
-  std::vector<std::uint64_t> asking_;                 ///< [link]: requests of the lanes and the host, as bits
-  bool stirred_ = false;
+  std::vector<Request> requests_;                     ///< [lane]
+  std::vector<std::uint64_t> requesters_;             ///< [link]: requests of the lanes and the host, as bits
+  bool changed_ = false;
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -57,26 +57,26 @@ UnitModel::Data flit_of(const Packet& packet, unsigned index) {
 UnitLibrary::UnitLibrary(const std::string& file, std::optional<Recording> recording)
     : make_(function_of<UnitModel*(unsigned)>(file, "thalweg_make_unit")), recording_(std::move(recording)) {}
 
-RtlUnit::RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways& ways)
-    : self_(ways.self),
-      model_(library.make(ways.self)),
-      recording_(library.recording(ways.self)),
+RtlUnit::RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::RelayRoutes& routes)
+    : self_(routes.self),
+      model_(library.make(routes.self)),
+      recording_(library.recording(routes.self)),
       sizes_(model_->sizes()),
       credits_(credits),
       host_(sizes_.units),
       results_(sizes_.units),
       reads_(sizes_.units),
-      came_(sizes_.ports) {
-  model_->load(ways);
+      received_(sizes_.ports) {
+  model_->load(routes);
 }
 
-void RtlUnit::load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from) {
+void RtlUnit::load(std::uint32_t id, const Row& row, const std::array<EdgePath, kMaxEdges>& paths, Tick from) {
   if (row.used >> (sizes_.edges - 1) > 1 || (row.rooted && row.ranks > sizes_.roots))
     throw RtlTooSmall("a communicator needs more than the " + std::to_string(sizes_.edges) + " edges and " +
                       std::to_string(sizes_.roots) + " roots that a row of the hardware's unit has, at node " +
                       std::to_string(self_));
   const Tick cycles = std::max<Tick>({1, std::popcount(row.used), row.rooted ? row.ranks : 0});
-  loading_.push_back({id, row, ways, from, cycles});
+  loading_.push_back({id, row, paths, from, cycles});
 }
 
 void RtlUnit::result(unsigned unit, const UnitModel::HostResult& host_result, const Packet& packet, Tick ready) {
@@ -91,27 +91,27 @@ void RtlUnit::own(unsigned port, const Flit& flit) {
 
 void RtlUnit::personal(unsigned port, const Packet& packet, Tick now) {
   for (unsigned f = 0; f < packet.flits; ++f)
-    came_[port].push_back({now + 1 + f, flit_of(packet, f), f + 1 == packet.flits});
+    received_[port].push_back({now + 1 + f, flit_of(packet, f), f + 1 == packet.flits});
 }
 
 void RtlUnit::announces(unsigned link, const UnitModel::Announced& announced) {
-  shown_.announces |= 1u << link;
+  model_outputs_.announces |= 1u << link;
   announcing_[link] = announced;
 }
 
-void RtlUnit::came(unsigned link, const Flit& flit) {
+void RtlUnit::arrived(unsigned link, const Flit& flit) {
   in_.links |= 1u << link;
-  in_.came[link] = flit;
+  in_.arrived[link] = flit;
 }
 
-void RtlUnit::took(const UnitModel::Take& take, const Packet& packet, Tick now) {
-  shown_.take = take;
+void RtlUnit::take(const UnitModel::Take& take, const Packet& packet, Tick now) {
+  model_outputs_.take = take;
   for (unsigned f = 0; f < take.flits; ++f)
     host_[take.unit].push_back({now + 1 + Tick{f} * take.pace, flit_of(packet, f)});
 }
 
 void RtlUnit::sent(unsigned port, const Flit& flit) {
-  shown_.sends |= 1u << port;
+  model_outputs_.sends |= 1u << port;
   sending_flit_[port] = flit;
 }
 
@@ -120,8 +120,8 @@ void RtlUnit::back(unsigned port, std::uint64_t events) {
 }
 
 void RtlUnit::clock(Tick now) {
-  UnitModel::Inputs came = in_;  // inputs of this cycle alone, after the cycles that the simulator skipped
-  const Shown shown = std::exchange(shown_, {});
+  UnitModel::Inputs inputs = in_;  // inputs of this cycle alone, after the cycles that the simulator skipped
+  const ModelOutputs outputs = std::exchange(model_outputs_, {});
   if (next_ < now) {
     in_.announce.reset();
     in_.settled.reset();
@@ -130,17 +130,18 @@ void RtlUnit::clock(Tick now) {
       in_.back = {};
     else
       in_.back = back_;
-    while (next_ < now && !rests()) cycle(next_++);
+    while (next_ < now && !idle()) cycle(next_++);
   }
   next_ = now;
-  in_ = came;
-  shown_ = shown;
+  in_ = inputs;
+  model_outputs_ = outputs;
   starts_.insert(starts_.end(), new_starts_.begin(), new_starts_.end());
   unloads_.insert(unloads_.end(), new_unloads_.begin(), new_unloads_.end());
   new_starts_.clear();
   new_unloads_.clear();
-  const bool shows = shown_.take || shown_.ended || shown_.own || shown_.sends || shown_.announces;
-  if (in_.links || in_.own || in_.announce || in_.settled || shows || !rests()) cycle(next_);
+  const bool has_outputs = model_outputs_.take || model_outputs_.ended || model_outputs_.own || model_outputs_.sends ||
+                           model_outputs_.announces;
+  if (in_.links || in_.own || in_.announce || in_.settled || has_outputs || !idle()) cycle(next_);
   ++next_;
   in_.announce.reset();
   in_.settled.reset();
@@ -149,13 +150,13 @@ void RtlUnit::clock(Tick now) {
 }
 
 /// True if the previous cycle had no inputs and changed nothing in the hardware, and this one has none pending.
-bool RtlUnit::rests() const {
+bool RtlUnit::idle() const {
   const auto waits = [](const auto& of_unit) { return !of_unit.empty(); };
   const auto comes = [&](const auto& of_unit) { return !of_unit.empty() && of_unit.front().ready >= next_; };
-  return quiet_ && model_->resting() && in_.back == back_ && in_.room == room_ && !sent_ && !announced_ &&
+  return quiet_ && model_->idle() && in_.back == back_ && in_.room == room_ && !sent_ && !announced_ &&
          loading_.empty() && starts_.empty() && unloads_.empty() && std::ranges::none_of(host_, waits) &&
          std::ranges::none_of(reads_, waits) && std::ranges::none_of(results_, comes) &&
-         std::ranges::none_of(came_, waits);
+         std::ranges::none_of(received_, waits);
 }
 
 void RtlUnit::write(Tick now) {
@@ -168,8 +169,8 @@ void RtlUnit::write(Tick now) {
   each_bit(load.row.used, [&](unsigned k) {
     if (i++ != index) return;
     word.edge = k;
-    word.vc = load.ways[k].first;
-    word.link = load.ways[k].second;
+    word.vc = load.paths[k].first;
+    word.link = load.paths[k].second;
   });
   if (load.row.rooted && index < load.row.ranks) word.label = index;
   word.vertex = index + 1 == load.cycles;
@@ -221,16 +222,17 @@ void RtlUnit::cycle(Tick now) {
   }
   compare(now, "ready_o", text_of(true), text_of(out_.ready));
   if (in_.settled && !(in_.write && in_.write->edge))
-    compare(now, "place_settled_o", text_of(shown_.settled), text_of(out_.settled));
-  compare(now, "take_o", text_of(shown_.take), text_of(out_.take));
-  compare(now, "ended_o", text_of(shown_.ended), text_of(out_.ended));
-  compare(now, "own_ready_o", text_of(shown_.own), text_of(out_.own));
+    compare(now, "place_settled_o", text_of(model_outputs_.settled), text_of(out_.settled));
+  compare(now, "take_o", text_of(model_outputs_.take), text_of(out_.take));
+  compare(now, "ended_o", text_of(model_outputs_.ended), text_of(out_.ended));
+  compare(now, "own_ready_o", text_of(model_outputs_.own), text_of(out_.own));
   for (unsigned p = 0; p < sizes_.ports; ++p) {
-    const bool expected = !came_[p].empty() && came_[p].front().at == now, got = out_.came >> p & 1;
+    const bool expected = !received_[p].empty() && received_[p].front().at == now, got = out_.received >> p & 1;
     if (!expected && !got) continue;
-    compare(now, name("came_data_o", p), expected ? text_of(came_[p].front().data, came_[p].front().last) : "nothing",
-            got ? text_of(out_.came_data[p], out_.came_lasts >> p & 1) : "nothing");
-    came_[p].pop_front();
+    compare(now, name("came_data_o", p),
+            expected ? text_of(received_[p].front().data, received_[p].front().last) : "nothing",
+            got ? text_of(out_.received_data[p], out_.received_lasts >> p & 1) : "nothing");
+    received_[p].pop_front();
   }
   for (unsigned l = 0; l < sizes_.links; ++l) {
     const bool expected = announced_ >> l & 1, got = out_.announced >> l & 1;
@@ -250,11 +252,11 @@ void RtlUnit::cycle(Tick now) {
     if (result->flits.empty()) results_[u].pop_front();
     if (reads_[u].front().last == now) reads_[u].pop_front();
   }
-  sent_ = shown_.sends;
+  sent_ = model_outputs_.sends;
   sent_flit_ = sending_flit_;
-  announced_ = shown_.announces;
+  announced_ = model_outputs_.announces;
   announcement_ = announcing_;
-  shown_ = {};
+  model_outputs_ = {};
 }
 
 void RtlUnit::compare(Tick now, const std::string& port, const std::string& expected, const std::string& got) const {

@@ -24,42 +24,42 @@ struct RtlTooSmall : std::runtime_error {
 
 class RtlUnit {
  public:
-  RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways& ways);
+  RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::RelayRoutes& routes);
 
   // Between cycles.
 
   /// An edge's virtual channel to its far end, and the link over which its packets arrive.
-  using Way = std::pair<std::uint8_t, std::uint8_t>;
+  using EdgePath = std::pair<std::uint8_t, std::uint8_t>;
   /// Writes a row from cycle `from`. Throws RtlTooSmall.
-  void load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from);
+  void load(std::uint32_t id, const Row& row, const std::array<EdgePath, kMaxEdges>& paths, Tick from);
   void unload(std::uint32_t id) { new_unloads_.push_back(id); }
   void start(const UnitModel::Start& start) { new_starts_.push_back(start); }
   /// The host reads a unit's result of `flits` flits, the last one in cycle `last`.
   void read(unsigned unit, unsigned flits, Tick last) { reads_[unit].push_back({last + 1 - flits, last}); }
-  /// `is`: all credits of a row have been returned, so it may be loaded again.
-  void settled(std::uint32_t id, bool is) {
+  /// `value`: all credits of a row have been returned, so it may be loaded again.
+  void settled(std::uint32_t id, bool value) {
     in_.settled = id;
-    shown_.settled = is;
+    model_outputs_.settled = value;
   }
 
   // In a cycle.
 
   /// The host's next flit for other hosts.
   void own(unsigned port, const Flit& flit);
-  void own_sent(unsigned port) { shown_.own |= 1u << port; }
+  void own_sent(unsigned port) { model_outputs_.own |= 1u << port; }
   /// Room at the host for all-to-alls, in flits.
   void room(unsigned port, std::uint32_t flits) { in_.room[port] = flits; }
   /// A packet of an all-to-all for the host arrives, from the next cycle.
   void personal(unsigned port, const Packet& packet, Tick now);
   /// A rank has announced itself over a link.
   void announces(unsigned link, const UnitModel::Announced& announced);
-  void came(unsigned link, const Flit& flit);
+  void arrived(unsigned link, const Flit& flit);
   void announced(std::uint32_t process) { in_.announce = process; }
   /// A step takes a packet from the host.
-  void took(const UnitModel::Take& take, const Packet& packet, Tick now);
+  void take(const UnitModel::Take& take, const Packet& packet, Tick now);
   /// A result for the host, visible from `ready`.
   void result(unsigned unit, const UnitModel::HostResult& host_result, const Packet& packet, Tick ready);
-  void ended(std::uint32_t process) { shown_.ended = process; }
+  void ended(std::uint32_t process) { model_outputs_.ended = process; }
   void sent(unsigned port, const Flit& flit);
   /// Credits, or changes of stop bits; bit vc for channel vc.
   void back(unsigned port, std::uint64_t events);
@@ -72,14 +72,14 @@ class RtlUnit {
   struct Loading {
     std::uint32_t id;
     Row row;
-    std::array<Way, kMaxEdges> ways;
+    std::array<EdgePath, kMaxEdges> paths;
     Tick from, cycles;
   };
   struct HostFlit {
     Tick at;
     UnitModel::Data data;
   };
-  struct Coming {
+  struct Arriving {
     Tick at;
     UnitModel::Data data;
     bool last;
@@ -93,7 +93,7 @@ class RtlUnit {
     Tick first, last;
   };
 
-  [[nodiscard]] bool rests() const;
+  [[nodiscard]] bool idle() const;
   void cycle(Tick now);
   void write(Tick now);
   void compare(Tick now, const std::string& port, const std::string& expected, const std::string& got) const;
@@ -110,18 +110,18 @@ class RtlUnit {
   std::deque<std::uint32_t> unloads_;
   std::deque<UnitModel::Start> starts_;  ///< applied one per cycle
   std::vector<std::uint32_t> new_unloads_;
-  std::vector<UnitModel::Start> new_starts_;  ///< new in this cycle
-  std::vector<std::deque<HostFlit>> host_;    ///< per unit
-  std::vector<std::deque<Result>> results_;   ///< per unit
-  std::vector<std::deque<Read>> reads_;       ///< per unit
-  std::vector<std::deque<Coming>> came_;      ///< packets of all-to-alls, per port
+  std::vector<UnitModel::Start> new_starts_;    ///< new in this cycle
+  std::vector<std::deque<HostFlit>> host_;      ///< per unit
+  std::vector<std::deque<Result>> results_;     ///< per unit
+  std::vector<std::deque<Read>> reads_;         ///< per unit
+  std::vector<std::deque<Arriving>> received_;  ///< packets of all-to-alls, per port
   /// Other outputs of the simulator's unit in this cycle; masks are over ports or links.
-  struct Shown {
+  struct ModelOutputs {
     std::optional<UnitModel::Take> take;
     std::optional<std::uint32_t> ended;
     std::uint32_t own = 0, sends = 0, announces = 0;
     bool settled = false;
-  } shown_;
+  } model_outputs_;
   std::uint32_t sent_ = 0, announced_ = 0;  ///< previous cycle's
   std::array<Flit, UnitModel::kMaxPorts> sending_flit_, sent_flit_;
   std::array<UnitModel::Announced, UnitModel::kMaxPorts> announcing_, announcement_;

@@ -23,24 +23,24 @@ struct SlotArrival {
 /// At most one process waits per row, edge and kind of arrival.
 class SlotWaits {
  public:
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNoProcess = ~std::uint32_t{0};
 
   explicit SlotWaits(std::uint32_t rows) : rows_(rows) {
     for (std::uint32_t row = 0; row < rows; ++row) clear(row);
   }
   void clear(std::uint32_t row) {
-    for (auto& edge : rows_[row]) edge.fill(kNobody);
+    for (auto& edge : rows_[row]) edge.fill(kNoProcess);
   }
 
   void await(std::uint32_t row, unsigned edge, bool credits, std::uint32_t process) {
     rows_[row][edge][credits] = process;
   }
   /// Calls give(link, process) for each process that waits for an arrival, and removes it.
-  template <class Give>
-  void wake(std::span<const SlotArrival> arrivals, Give&& give) {
+  template <class Notify>
+  void wake(std::span<const SlotArrival> arrivals, Notify&& notify) {
     for (const SlotArrival& arrival : arrivals) {
       std::uint32_t& process = rows_[arrival.row][arrival.edge][arrival.credits];
-      if (process != kNobody) give(unsigned{arrival.link}, std::exchange(process, kNobody));
+      if (process != kNoProcess) notify(unsigned{arrival.link}, std::exchange(process, kNoProcess));
     }
   }
 

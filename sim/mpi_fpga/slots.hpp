@@ -44,9 +44,9 @@ class Slots {
   void begin() { arrivals_.clear(); }
   void arrive(const SlotArrival& arrival) { arrivals_.push_back(arrival); }
   [[nodiscard]] std::span<const SlotArrival> arrivals() const { return arrivals_; }
-  template <class Give>
-  void wake(Give&& give) {
-    waits_.wake(arrivals_, give);
+  template <class Notify>
+  void wake(Notify&& notify) {
+    waits_.wake(arrivals_, notify);
   }
   [[nodiscard]] const SlotWaits& waits() const { return waits_; }
   /// Stores the arrivals; flits(packet) returns a packet's length. Throws std::logic_error if a slot overflows: unread
@@ -76,7 +76,7 @@ class Slots {
   /// Withholds the credits of edges from which a unit reads slowly until `until`.
   void hold(unsigned unit, std::uint32_t row, std::uint32_t edges, Tick until) { slow_.begin(unit, row, edges, until); }
   /// Consumes credits for a packet sent over the edge.
-  void give(std::uint32_t row, unsigned edge, unsigned flits) { at(row, edge).credits -= flits; }
+  void use_credits(std::uint32_t row, unsigned edge, unsigned flits) { at(row, edge).credits -= flits; }
 
   [[nodiscard]] const ReadPorts& bank(unsigned link) const { return banks_[link]; }
   [[nodiscard]] ReadPorts& bank(unsigned link) { return banks_[link]; }

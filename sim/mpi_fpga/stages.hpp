@@ -18,7 +18,7 @@ namespace thalweg::mpi_fpga {
 /// next cycle; a process that waits for it is woken at once.
 class Stages {
  public:
-  static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
+  static constexpr std::uint32_t kNoProcess = SlotWaits::kNoProcess;
 
   /// Location of the lowest stage that a process fills; its second stage has the next entry.
   struct Home {
@@ -38,11 +38,11 @@ class Stages {
   void begin(Tick now);
   /// Calls give(unit, process) for each process that waits for a packet that is complete after this cycle, and removes
   /// it.
-  template <class Give>
-  void wake(Give&& give) {
+  template <class Notify>
+  void wake(Notify&& notify) {
     for (const Arrival& arrival : arrivals_) {
       Stage& stage = at(arrival.operation, arrival.stage);
-      if (stage.reader != kNobody) give(stage.home.unit, std::exchange(stage.reader, kNobody));
+      if (stage.reader != kNoProcess) notify(stage.home.unit, std::exchange(stage.reader, kNoProcess));
     }
   }
 
@@ -84,8 +84,8 @@ class Stages {
     Ring<Staged> packets;
     std::uint32_t room = 0;  ///< flits
     Home home;
-    SlowPacket read;                 ///< read that ends last
-    std::uint32_t reader = kNobody;  ///< process that waits for a packet
+    SlowPacket read;                    ///< read that ends last
+    std::uint32_t reader = kNoProcess;  ///< process that waits for a packet
   };
 
   /// A result that is complete after `at`.

@@ -53,10 +53,10 @@ class UnitModel {
     std::uint32_t together = 1;
     std::uint64_t burst = 1;
     bool upwards_first = false;
-    bool asks = true;  ///< the operation has processes
+    bool has_processes = true;  ///< the operation has processes
   };
   /// The relay's view of the network.
-  struct Ways {
+  struct RelayRoutes {
     struct Peer {
       unsigned link = 0;
       NodeId node = 0;    ///< node at the far end,
@@ -64,7 +64,7 @@ class UnitModel {
       unsigned vc = 0;    ///< and the virtual channel to it
     };
     NodeId self = 0;
-    std::span<const RouteEntry> to;        ///< routes to each node
+    std::span<const RouteEntry> routes;    ///< routes to each node
     std::span<const std::uint8_t> layers;  ///< initial route classes of packets to each node; empty if all are 0
     std::vector<Peer> peers;
   };
@@ -78,7 +78,7 @@ class UnitModel {
     std::array<Data, kMaxPorts> host_data;
     std::uint32_t result_ready = 0;  ///< units from whose results the host takes a flit
     std::uint32_t links = 0;
-    std::array<Flit, kMaxPorts> came;
+    std::array<Flit, kMaxPorts> arrived;
     std::uint32_t own = 0;  ///< ports with a flit from the host for other hosts
     std::array<Flit, kMaxPorts> own_flit;
     std::array<std::uint32_t, kMaxPorts> room{};  ///< per port: room at the host for all-to-alls, in flits
@@ -114,10 +114,10 @@ class UnitModel {
     std::array<Data, kMaxPorts> result;
     std::uint32_t lasts = 0;
     std::array<HostResult, kMaxPorts> host_result;
-    std::uint32_t own = 0;   ///< ports that take the host's flit
-    std::uint32_t came = 0;  ///< ports with an all-to-all flit for the host
-    std::array<Data, kMaxPorts> came_data;
-    std::uint32_t came_lasts = 0;
+    std::uint32_t own = 0;       ///< ports that take the host's flit
+    std::uint32_t received = 0;  ///< ports with an all-to-all flit for the host
+    std::array<Data, kMaxPorts> received_data;
+    std::uint32_t received_lasts = 0;
     std::uint32_t announced = 0;  ///< links
     std::array<Announced, kMaxPorts> announcement;
     std::uint32_t sent = 0;  ///< ports that sent a flit in the previous cycle
@@ -126,13 +126,13 @@ class UnitModel {
 
   virtual ~UnitModel() = default;
   /// Call before the first cycle.
-  virtual void load(const Ways& ways) = 0;
+  virtual void load(const RelayRoutes& routes) = 0;
   [[nodiscard]] virtual Sizes sizes() const = 0;
   /// One cycle: the module's outputs for these inputs, then its clock edge. Throws std::logic_error if an assertion of
   /// the RTL fails.
   virtual void clock(Tick now, const Inputs& in, Outputs& out) = 0;
   /// True if the last cycle changed nothing, and another with the same inputs would not either.
-  [[nodiscard]] virtual bool resting() const = 0;
+  [[nodiscard]] virtual bool idle() const = 0;
   /// Records all signals from the next cycle into a VCD file, two time units per cycle. Throws std::logic_error if the
   /// library was built without waves.
   virtual void record(const std::string& file) = 0;

@@ -23,21 +23,21 @@ class Uploads {
   // Per cycle: `begin`, `wake`, the process that is tried, `wake`, `keep`.
 
   void begin() {
-    hears_ = announced();
-    if (!hears_) return;
+    has_arrival_ = announced();
+    if (!has_arrival_) return;
     received_ = announced_.front();
     announced_.pop();
   }
   [[nodiscard]] std::optional<std::uint32_t> received() const {
-    return hears_ ? std::optional(received_) : std::nullopt;
+    return has_arrival_ ? std::optional(received_) : std::nullopt;
   }
   /// Calls give(process) if a process waits for the received announcement, and removes it.
-  template <class Give>
-  void wake(Give&& give) {
-    if (hears_ && std::exchange(processes_[received_].awaits, false)) give(received_);
+  template <class Notify>
+  void wake(Notify&& notify) {
+    if (has_arrival_ && std::exchange(processes_[received_].awaits, false)) notify(received_);
   }
   void keep() {
-    if (hears_) ++processes_[received_].there;
+    if (has_arrival_) ++processes_[received_].there;
   }
 
   /// Packets available for a process.
@@ -53,7 +53,7 @@ class Uploads {
 
   std::vector<Process> processes_;
   Ring<std::uint32_t> announced_;
-  bool hears_ = false;
+  bool has_arrival_ = false;
   std::uint32_t received_ = 0;  ///< in this cycle
 };
 

@@ -39,19 +39,19 @@ class FlitAggregationUnit {
   /// `words`: depth of an output's queue, in flits; `latency`: cycles of a lane, also for the user's `own` operators.
   FlitAggregationUnit(unsigned inputs, unsigned outputs, unsigned words, unsigned latency,
                       std::vector<UserOperator> own = {})
-      : join_(inputs, latency, std::move(own)), fork_(outputs, words), kept_(inputs) {}
+      : join_(inputs, latency, std::move(own)), fork_(outputs, words), held_operands_(inputs) {}
 
   [[nodiscard]] unsigned room(unsigned output) const { return fork_.room(output); }
   /// This cycle's result.
   [[nodiscard]] std::optional<Result> result() const {
     const FlitJoin::Result* joined = join_.result();
     if (!joined) return std::nullopt;
-    return Result{joined->data, coming_.front().tag, coming_.front().last};
+    return Result{joined->data, in_join_.front().tag, in_join_.front().last};
   }
   /// The next flit of an output, if there is one.
   [[nodiscard]] std::optional<Result> front(unsigned output) const {
-    const auto coming = comes(output);
-    const Result* word = fork_.word(output, coming ? &*coming : nullptr);
+    const auto arrival = next_arrival(output);
+    const Result* word = fork_.word(output, arrival ? &*arrival : nullptr);
     return word ? std::optional(*word) : std::nullopt;
   }
 
@@ -60,14 +60,15 @@ class FlitAggregationUnit {
   /// outputs that, after a last flit, read the packet again.
   void step(const Step* begins, std::span<const std::optional<Data>> operands, std::uint32_t ready,
             std::uint32_t again) {
-    const auto coming = comes();
-    fork_.step(coming && outputs_now() ? &*coming : nullptr, ready, again,
+    const auto arrival = next_arrival();
+    fork_.step(arrival && outputs_now() ? &*arrival : nullptr, ready, again,
                begins ? Fork::Taking{begins->outputs, begins->flits} : Fork::Taking{});
-    if (coming) coming_.pop_front();
+    if (arrival) in_join_.pop_front();
     for (std::size_t i = 0; i < operands.size(); ++i)
-      if (operands[i]) kept_[i] = operands[i];
-    const auto there = std::ranges::count_if(kept_, [](const auto& operand) { return operand.has_value(); });
-    if (there > 0 && there == step_.operands)
+      if (operands[i]) held_operands_[i] = operands[i];
+    const auto received =
+        std::ranges::count_if(held_operands_, [](const auto& operand) { return operand.has_value(); });
+    if (received > 0 && received == step_.operands)
       enter();
     else
       join_.step(nullptr);
@@ -82,15 +83,15 @@ class FlitAggregationUnit {
     bool last, paced;
   };
 
-  [[nodiscard]] std::uint32_t outputs_now() const { return coming_.front().outputs; }
-  [[nodiscard]] std::optional<Fork::Coming> comes() const {
+  [[nodiscard]] std::uint32_t outputs_now() const { return in_join_.front().outputs; }
+  [[nodiscard]] std::optional<Fork::Arrival> next_arrival() const {
     const auto now = result();
     if (!now) return std::nullopt;
-    return Fork::Coming{*now, now->last, coming_.front().paced};
+    return Fork::Arrival{*now, now->last, in_join_.front().paced};
   }
-  [[nodiscard]] std::optional<Fork::Coming> comes(unsigned output) const {
-    const auto coming = comes();
-    return coming && outputs_now() >> output & 1 ? coming : std::nullopt;
+  [[nodiscard]] std::optional<Fork::Arrival> next_arrival(unsigned output) const {
+    const auto arrival = next_arrival();
+    return arrival && outputs_now() >> output & 1 ? arrival : std::nullopt;
   }
 
   /// All operands of a flit position have arrived.
@@ -103,19 +104,19 @@ class FlitAggregationUnit {
                        .bytes = step_.bytes > before ? std::min(step_.bytes - before, most) : 0,
                        .operands = {},
                        .tag = 0};
-    for (unsigned i = 0; i < (step_.descriptor ? 1 : step_.operands); ++i) flits.operands.push_back(*kept_[i]);
+    for (unsigned i = 0; i < (step_.descriptor ? 1 : step_.operands); ++i) flits.operands.push_back(*held_operands_[i]);
     join_.step(&flits);
-    std::ranges::fill(kept_, std::nullopt);
+    std::ranges::fill(held_operands_, std::nullopt);
     flit_ = flit_ + 1 == step_.flits ? 0 : flit_ + 1;
-    coming_.push_back({step_.tag, step_.outputs, flit_ == 0, step_.paced});
+    in_join_.push_back({step_.tag, step_.outputs, flit_ == 0, step_.paced});
   }
 
   FlitJoin join_;
   Fork fork_;
   Step step_{};
   unsigned flit_ = 0;  ///< of the step's packet
-  std::vector<std::optional<Data>> kept_;
-  std::deque<InFlight> coming_;  ///< flits in the join
+  std::vector<std::optional<Data>> held_operands_;
+  std::deque<InFlight> in_join_;  ///< flits in the join
 };
 
 }  // namespace thalweg

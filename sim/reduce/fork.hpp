@@ -53,7 +53,7 @@ template <class Word>
 class FlitFork {
  public:
   /// The word that arrives in a cycle, for the outputs of its packet.
-  struct Coming {
+  struct Arrival {
     Word word;
     bool last = false;
     bool held = false;  ///< its packet is not read before the last word has arrived
@@ -70,30 +70,30 @@ class FlitFork {
     while (!fork_.room(1u << output, room)) --room;
     return room;
   }
-  /// The output's next word; null: none. `coming`: null, or this cycle's arrival.
-  [[nodiscard]] const Word* word(unsigned output, const Coming* coming) const {
+  /// The output's next word; null: none. `arrival`: null, or this cycle's arrival.
+  [[nodiscard]] const Word* word(unsigned output, const Arrival* arrival) const {
     if (fork_.empty(output)) return nullptr;
     const Packet& packet = *fork_.front(output);
     const std::size_t at = read_[output];
     if (packet.held) return nullptr;
     if (at < packet.words.size()) return &packet.words[at];
-    const bool comes = coming && !coming->held && fork_.front(output) == coming_.front();
-    return comes && at == packet.words.size() ? &coming->word : nullptr;
+    const bool arrives = arrival && !arrival->held && fork_.front(output) == reserved_.front();
+    return arrives && at == packet.words.size() ? &arrival->word : nullptr;
   }
   /// True if that word is the last of its packet.
   [[nodiscard]] bool last(unsigned output) const { return read_[output] + 1 == fork_.front(output)->length; }
 
   /// One clock edge. `ready`: outputs that take their word, if any; `again`: after the last word, the output reads the
   /// packet again.
-  void step(const Coming* coming, std::uint32_t ready, std::uint32_t again, const Taking& taking) {
+  void step(const Arrival* arrival, std::uint32_t ready, std::uint32_t again, const Taking& taking) {
     std::uint32_t pops = 0;
-    for (unsigned o = 0; o < read_.size(); ++o) pops |= static_cast<std::uint32_t>(word(o, coming) != nullptr) << o;
+    for (unsigned o = 0; o < read_.size(); ++o) pops |= static_cast<std::uint32_t>(word(o, arrival) != nullptr) << o;
     pops &= ready;
-    if (coming) {
-      Packet& packet = *coming_.front();
-      packet.words.push_back(coming->word);
-      packet.held = coming->held && !coming->last;
-      if (coming->last) coming_.pop_front();
+    if (arrival) {
+      Packet& packet = *reserved_.front();
+      packet.words.push_back(arrival->word);
+      packet.held = arrival->held && !arrival->last;
+      if (arrival->last) reserved_.pop_front();
     }
     for (unsigned o = 0; o < read_.size(); ++o) {
       if (!(pops >> o & 1) || ++read_[o] < fork_.front(o)->length) continue;
@@ -101,9 +101,9 @@ class FlitFork {
       if (!(again >> o & 1)) fork_.pop(o, fork_.front(o)->length);
     }
     if (!taking.outputs) return;
-    coming_.push_back(std::make_shared<Packet>(Packet{{}, taking.words}));
+    reserved_.push_back(std::make_shared<Packet>(Packet{{}, taking.words}));
     for (unsigned o = 0; o < read_.size(); ++o)
-      if (taking.outputs >> o & 1) fork_.push(o, coming_.back(), taking.words);
+      if (taking.outputs >> o & 1) fork_.push(o, reserved_.back(), taking.words);
   }
 
  private:
@@ -115,8 +115,8 @@ class FlitFork {
 
   Fork<std::shared_ptr<Packet>> fork_;
   unsigned words_;
-  std::vector<std::size_t> read_;               ///< per output: words read of the packet at the head
-  std::deque<std::shared_ptr<Packet>> coming_;  ///< packets with reserved room, in order
+  std::vector<std::size_t> read_;                 ///< per output: words read of the packet at the head
+  std::deque<std::shared_ptr<Packet>> reserved_;  ///< packets with reserved room, in order
 };
 
 }  // namespace thalweg

@@ -20,7 +20,8 @@ class Board final : public AssembledNode, public Component {
  public:
   /// A kernel's streams to and from an endpoint.
   struct Port {
-    Port(const EndpointOf& what, const std::string& name) : endpoint(what), open(name), in(name), out(name) {}
+    Port(const EndpointOf& description, const std::string& name)
+        : endpoint(description), open(name), in(name), out(name) {}
 
     EndpointOf endpoint;
     Stream<Open> open;
@@ -56,7 +57,7 @@ class Board final : public AssembledNode, public Component {
     next_ = now + 1;
     const Tick tick = clock_.edge(now);  // for streams; links count cycles
     bool moves = false;
-    taken_.clear();
+    accepted_.clear();
     for (unsigned l = 0; l < links_.size(); ++l) {
       auto& link = links_[l];
       auto& in = inputs_.links[l];
@@ -67,7 +68,7 @@ class Board final : public AssembledNode, public Component {
       in.taken = out && link.out->ready(now);
       if (in.taken) link.out->write(now, *out);
       moves |= in.taken;
-      if (in.packet && node_->packet_ready(l)) taken_.push_back(l);
+      if (in.packet && node_->packet_ready(l)) accepted_.push_back(l);
     }
     for (unsigned e = 0; e < ports_.size(); ++e) {
       auto& port = ports_[e];
@@ -77,17 +78,17 @@ class Board final : public AssembledNode, public Component {
       const Element* out = node_->element(e);
       in.taken = out && port.out.can_push(tick);
       opened_[e] = in.open && node_->open_ready(e);
-      gave_[e] = in.element && node_->element_ready(e);
+      written_[e] = in.element && node_->element_ready(e);
       if (in.taken) port.out.push_at(tick, *out);
-      moves |= in.taken || opened_[e] || gave_[e];
+      moves |= in.taken || opened_[e] || written_[e];
     }
     node_->step(inputs_);
-    for (const unsigned l : taken_) links_[l].in->pop(now);
+    for (const unsigned l : accepted_) links_[l].in->pop(now);
     for (unsigned e = 0; e < ports_.size(); ++e) {
       if (opened_[e]) ports_[e].open.pop_at(tick);
-      if (gave_[e]) ports_[e].in.pop_at(tick);
+      if (written_[e]) ports_[e].in.pop_at(tick);
     }
-    return moves || !taken_.empty() || !node_->idle();
+    return moves || !accepted_.empty() || !node_->idle();
   }
 
  private:
@@ -96,8 +97,8 @@ class Board final : public AssembledNode, public Component {
   NodeModel::Inputs inputs_;
   std::vector<SerialPort> links_;
   std::deque<Port> ports_;
-  std::vector<unsigned> taken_;  ///< links whose packet is accepted in this cycle
-  std::vector<bool> opened_ = std::vector<bool>(inputs_.endpoints.size()), gave_ = opened_;
+  std::vector<unsigned> accepted_;  ///< links whose packet is accepted in this cycle
+  std::vector<bool> opened_ = std::vector<bool>(inputs_.endpoints.size()), written_ = opened_;
   Tick next_ = 0;
 };
 

@@ -33,15 +33,15 @@ class Broadcast : public Endpoint {
   }
 
   void step(const Inputs& in) override {
-    const bool takes = in.element && element_ready(), last = left_ == 1;
+    const bool accept = in.element && element_ready(), last = left_ == 1;
     const bool packets_ready = packets_.ready(), out_ready = out_.ready();
     const bool packed = packer_.part() && packets_ready;
     const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
     Packer::Part from_parent;
-    const Packer::Part* comes = packer_.part();
-    if (in.data && data_ready()) comes = &(from_parent = {*in.data, false});
+    const Packer::Part* incoming = packer_.part();
+    if (in.data && data_ready()) incoming = &(from_parent = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::tree || accepts(in);
+    bool uses = false, sends = false, loads = false, pops = false, moved = state_ == State::tree || accepts(in);
     Packet copy;
     switch (state_) {
       case State::closed:
@@ -53,7 +53,7 @@ class Broadcast : public Endpoint {
         state_ = tree_.children() > 0 ? State::children : root_ ? State::run : State::announce;
         break;
       case State::children:
-        uses = synchs_.there();
+        uses = synchs_.available();
         if (uses && next_child()) state_ = root_ ? State::run : State::announce;
         break;
       case State::announce:
@@ -68,11 +68,11 @@ class Broadcast : public Endpoint {
           copy.set_header(config_.rank, child_.rank, config_.port, Operation::broadcast, copy.count());
           sends = !copied_ && tree_.children() > 0 && out_ready;
           const bool copied = copied_ || tree_.children() == 0 || (sends && next_child());
-          gives = gets_ && !given_ && unpacker_.ready(in.element_taken);
-          const bool given = root_ || given_ || gives;
-          pops = copied && given;
+          loads = gets_ && !delivered_ && unpacker_.ready(in.element_taken);
+          const bool delivered = root_ || delivered_ || loads;
+          pops = copied && delivered;
           copied_ = copied && !pops;
-          given_ = given && !pops;
+          delivered_ = delivered && !pops;
           if (pops && gets_) left_ -= copy.count();
         } else if (left_ == 0 && packer_.empty() && !unpacker_.valid()) {
           moved = true;
@@ -81,7 +81,7 @@ class Broadcast : public Endpoint {
         }
         break;
     }
-    if (takes) --left_;
+    if (accept) --left_;
     if (opens) {
       open_ = *opens;
       state_ = State::tree;
@@ -90,14 +90,14 @@ class Broadcast : public Endpoint {
       left_ = open_.count;
     }
 
-    unpacker_.step(gives ? &packets_.front().packet : nullptr, open_.size, in.element_taken);
+    unpacker_.step(loads ? &packets_.front().packet : nullptr, open_.size, in.element_taken);
     result_.data = unpacker_.element();
-    packets_.step(comes, pops);
-    packer_.step(takes ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
+    packets_.step(incoming, pops);
+    packer_.step(accept ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
     out_.step(sends ? &copy : nullptr, in.packet_taken);
     tree_.step(opens);
     synchs_.step(in.control, child_.rank, uses);
-    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled();
+    moved_ = moved || packed || uses || sends || loads || pops || !synchs_.settled();
   }
 
  private:
@@ -127,7 +127,7 @@ class Broadcast : public Endpoint {
   Synchs synchs_;
   Member child_;  ///< current child
   unsigned at_ = 0;
-  bool copied_ = false, given_ = false;  ///< the packet at the front was copied to all children, to the kernel
+  bool copied_ = false, delivered_ = false;  ///< the packet at the front was copied to all children, to the kernel
   Element result_;
   bool moved_ = false;
 };

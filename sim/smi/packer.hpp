@@ -16,7 +16,7 @@ namespace thalweg::smi {
 /// Sets only the count in a packet's header; packets within a circuit have no header. Bytes after the elements are zero.
 class Packer {
  public:
-  explicit Packer(unsigned packet_bytes = kMostPacketBytes) : packet_bytes_(packet_bytes) {}
+  explicit Packer(unsigned packet_bytes = kMaxPacketBytes) : packet_bytes_(packet_bytes) {}
 
   /// A packet, and whether it is the last of its message.
   struct Part {

@@ -11,8 +11,8 @@
 
 namespace thalweg::smi {
 
-inline constexpr unsigned kHeaderBytes = 4, kMostPacketBytes = 64, kMostElements = 31;
-inline constexpr unsigned kMostRanks = 256, kMostPorts = 256;
+inline constexpr unsigned kHeaderBytes = 4, kMaxPacketBytes = 64, kMaxElements = 31;
+inline constexpr unsigned kMaxRanks = 256, kMaxPorts = 256;
 inline constexpr unsigned kWholeMessages =
     1U << 31;  ///< maximum number of further packets in a circuit if every message is one circuit
 
@@ -21,7 +21,7 @@ enum class Operation : std::uint8_t { send, receive, broadcast, synch, scatter, 
 
 /// Bytes beyond the cluster's packet size are zero.
 struct Packet {
-  Word<kMostPacketBytes * 8> data{};
+  Word<kMaxPacketBytes * 8> data{};
 
   friend bool operator==(const Packet&, const Packet&) = default;
 
@@ -95,9 +95,9 @@ struct Packet {
 };
 
 /// Maximum elements of 1 << `size` bytes in a packet with a header.
-[[nodiscard]] constexpr unsigned most_elements(unsigned packet_bytes, unsigned size) {
+[[nodiscard]] constexpr unsigned max_elements(unsigned packet_bytes, unsigned size) {
   const unsigned fit = (packet_bytes - kHeaderBytes) >> size;
-  return fit < kMostElements ? fit : kMostElements;
+  return fit < kMaxElements ? fit : kMaxElements;
 }
 
 /// Elements of 1 << `size` bytes in a packet within a circuit.

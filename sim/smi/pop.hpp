@@ -27,30 +27,31 @@ class Pop final : public Endpoint {
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
-    if (left_ <= 0 && taken_ == 0 && !next_) return "";
+    if (left_ <= 0 && unreturned_ == 0 && !next_) return "";
     if (!out_.ready()) return "the network";
     if (packets_.valid()) return "its kernel to take elements";
     return "data of rank " + std::to_string(open_.peer);
   }
 
   void step(const Inputs& in) override {
-    const bool gives = valid() && in.element_taken;
+    const bool delivers = valid() && in.element_taken;
     const bool ends =
-        gives && (payload() ? within() == 1 || index_ + 1 == payload_elements(config_.packet_bytes, config_.size)
-                            : index_ + 1 == packets_.front().packet.count());
-    const bool returns = taken_ > 0 && (left_ <= 0 || taken_ >= std::max(1u, open_.window / 2)) && out_.ready();
+        delivers && (payload() ? within() == 1 || index_ + 1 == payload_elements(config_.packet_bytes, config_.size)
+                               : index_ + 1 == packets_.front().packet.count());
+    const bool returns =
+        unreturned_ > 0 && (left_ <= 0 || unreturned_ >= std::max(1u, open_.window / 2)) && out_.ready();
     const Open* next = next_ ? &*next_ : in.open;
-    const bool loads = left_ <= 0 && taken_ == 0 && next;
+    const bool loads = left_ <= 0 && unreturned_ == 0 && next;
     Packet credits;
     credits.set_header(config_.rank, open_.peer, config_.port, Operation::synch, 1);
-    credits.set_grant(taken_);
-    const bool comes = in.data && data_ready();
-    moved_ = gives || returns || loads || in.packet_taken || comes || (in.open && !next_);
+    credits.set_grant(unreturned_);
+    const bool arrives = in.data && data_ready();
+    moved_ = delivers || returns || loads || in.packet_taken || arrives || (in.open && !next_);
     out_.step(returns ? &credits : nullptr, in.packet_taken);
-    if (returns) taken_ = 0;
-    if (gives) {
+    if (returns) unreturned_ = 0;
+    if (delivers) {
       --left_;
-      if (ends && credited()) ++taken_;
+      if (ends && credited()) ++unreturned_;
       if (payload()) {
         const bool begins = begins_circuit();
         source_ = source();
@@ -67,8 +68,8 @@ class Pop final : public Endpoint {
       next_ = *in.open;
     }
     Word word;
-    if (comes) word = come(*in.data);
-    packets_.step(comes && !word.opens ? &word : nullptr, ends);
+    if (arrives) word = classify(*in.data);
+    packets_.step(arrives && !word.opens ? &word : nullptr, ends);
     if (packets_.valid())
       element_ = {packets_.front().packet.payload(index_, config_.size, config_.packet_bytes), false, source()};
   }
@@ -82,7 +83,7 @@ class Pop final : public Endpoint {
   };
 
   /// Classifies an arriving packet.
-  [[nodiscard]] Word come(const Packet& packet) {
+  [[nodiscard]] Word classify(const Packet& packet) {
     Word word{packet};
     if (config_.circuits == 0) return word;
     word.payload = circuit_.inside();
@@ -110,8 +111,8 @@ class Pop final : public Endpoint {
   Config config_;
   std::optional<Open> next_;
   Open open_;
-  std::int64_t left_ = 0;    ///< remaining elements of the channel; negative: delivered ahead, of channels to be opened
-  std::uint32_t taken_ = 0;  ///< packets whose credits have not been returned
+  std::int64_t left_ = 0;  ///< remaining elements of the channel; negative: delivered ahead, of channels to be opened
+  std::uint32_t unreturned_ = 0;  ///< packets whose credits have not been returned
   Skid<Word> packets_;
   unsigned index_ = 0;                            ///< of the next element in its packet
   Circuit circuit_;                               ///< state at the input

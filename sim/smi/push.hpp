@@ -42,7 +42,7 @@ class Push final : public Endpoint {
     const bool circuit = config_.circuits > 0 && open_.packets > 0, announce = begin && circuit && follow_ == 0;
     const bool ends = left_ == 0 || (accept && left_ == 1);
     const Open* next = next_ ? &*next_ : in.open;
-    const bool loads = ends && next && under_way_ == 0 && !(begin && open_.window > 0);
+    const bool loads = ends && next && in_flight_ == 0 && !(begin && open_.window > 0);
     const bool last = accept && (left_ == 1 || (in.element->flush && !circuit));
     Packer::Part out;
     const bool leaves = (announces_ || packer_.part()) && out_.ready();
@@ -68,10 +68,10 @@ class Push final : public Endpoint {
     if (begin) peer_ = open_.peer, credited_ = open_.window > 0, payload_ = circuit, final_ = follow_ == 0;
     announces_ = announce || (announces_ && !leaves);
     if (accept) --left_;
-    if (begin && open_.window > 0) --credits_, ++under_way_;
+    if (begin && open_.window > 0) --credits_, ++in_flight_;
     if (in.control) {
       credits_ += in.control->grant();
-      under_way_ -= in.control->grant();
+      in_flight_ -= in.control->grant();
     }
     if (loads) {
       open_ = *next;
@@ -92,7 +92,7 @@ class Push final : public Endpoint {
   std::optional<Open> next_;
   Open open_;
   std::uint32_t left_ = 0;
-  std::uint32_t credits_ = 0, under_way_ = 0;  ///< available credits; packets in flight
+  std::uint32_t credits_ = 0, in_flight_ = 0;  ///< available credits; packets in flight
   unsigned peer_ = 0;                          ///< destination of the current packet
   bool credited_ = false, payload_ = false;    ///< kind of the current packet
   bool final_ = true;                          ///< it is in no circuit, or the last one of its circuit

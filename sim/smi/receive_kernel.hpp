@@ -38,7 +38,7 @@ class ReceiveKernel {
   unsigned rank_;
   unsigned nowhere_;  ///< output of packets without a route, which are dropped
   KernelInputs inputs_;
-  std::array<std::uint8_t, 2 * kMostPorts> table_{};
+  std::array<std::uint8_t, 2 * kMaxPorts> table_{};
 };
 
 }  // namespace thalweg::smi

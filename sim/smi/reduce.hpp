@@ -27,29 +27,29 @@ class Reduce : public Endpoint {
  public:
   explicit Reduce(const Config& config)
       : config_(config),
-        kept_elements_(2 * std::bit_ceil(config.tile)),
-        base_(kept_elements_),
-        kernels_(kept_elements_),
-        sums_(kept_elements_),
-        kept_(std::size_t{config.children} * kept_elements_),
-        done_(kept_elements_),
-        entered_(kept_elements_),
+        depth_(2 * std::bit_ceil(config.tile)),
+        base_(depth_),
+        kernels_(depth_),
+        sums_(depth_),
+        others_(std::size_t{config.children} * depth_),
+        done_(depth_),
+        entered_(depth_),
         sources_(config.children),
         lane_(config.latency),
-        results_(kept_elements_) {}
+        results_(depth_) {}
 
   [[nodiscard]] bool open_ready() const override { return state_ == State::closed; }
   [[nodiscard]] bool element_ready() const override {
-    return state_ == State::run && left_ > 0 && ahead_ < kept_elements_;
+    return state_ == State::run && left_ > 0 && outstanding_ < depth_;
   }
   [[nodiscard]] bool data_ready() const override { return packets_.ready(); }
   [[nodiscard]] const Element* element() const override {
     return root_ && results_.valid() ? &results_.front() : nullptr;
   }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
-  [[nodiscard]] bool idle() const override { return !moved_ && (!looks_ || looked_ > tree_.children()); }
+  [[nodiscard]] bool idle() const override { return !moved_ && (!searching_ || idle_steps_ > tree_.children()); }
   void skip(Tick cycles) override {
-    if (!looks_) return;
+    if (!searching_) return;
     source_ = static_cast<unsigned>((source_ + static_cast<std::uint64_t>(cycles)) % own());
     next_ = sources_[source_].entered;
   }
@@ -62,18 +62,18 @@ class Reduce : public Endpoint {
     if (left_ > 0 && open_.count - left_ == finished_) return "its kernel's elements";
     Member child = tree_.child();
     for (unsigned i = 0; i < tree_.children(); ++i, child = child.next(open_))
-      if ((i == 0 ? base_came_ : sources_[i - 1].came) == finished_)
+      if ((i == 0 ? base_arrived_ : sources_[i - 1].arrived) == finished_)
         return "data of rank " + std::to_string(child.rank);
     return "its lane";
   }
 
   void step(const Inputs& in) override {
     const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
-    const bool runs = state_ == State::run, takes = in.element && element_ready();
+    const bool runs = state_ == State::run, accept = in.element && element_ready();
     const bool leaf = tree_.children() == 0, out_ready = out_.ready();
-    const Element given{takes ? in.element->data & element_bits(open_.size) : 0};
-    looks_ = false;
-    moved_ = accepts(in) || (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() ||
+    const Element own_element{accept ? in.element->data & element_bits(open_.size) : 0};
+    searching_ = false;
+    moved_ = accepts(in) || (state_ != State::closed && !runs) || in_lane_ > 0 || unpacker_.valid() ||
              packets_.valid() || (!results_.valid() && !results_.empty());
 
     // Output packets: grants for the children, or results.
@@ -81,7 +81,7 @@ class Reduce : public Endpoint {
     const bool grants = runs && !leaf && to_grant_ > 0 && room_ > 0;
     const Packer::Part* part = packer_.part();
     const bool sends = runs && part && granted_ && !grants && out_ready;
-    const bool uses = runs && part && !granted_ && synchs_.there();
+    const bool uses = runs && part && !granted_ && synchs_.available();
     if (grants) {
       packet.set_header(config_.rank, child_.rank, config_.port, Operation::synch, 1);
       packet.set_grant(1);
@@ -102,30 +102,30 @@ class Reduce : public Endpoint {
     // The lane's result and its next operands.
     const FlitLane::Result* combined = lane_.result();
     const std::optional<FlitPair> enters = runs && !leaf ? choose() : std::nullopt;
-    const bool lane_moves = under_way_ > 0;
+    const bool lane_moves = in_lane_ > 0;
     Element finished;
     bool finishes = false;
     if (combined) {
       const Tag tag = tag_of(combined->tag);
       finishes = tag.last;
       finished.data = combined->data[0];
-      if (!tag.last) sums_[tag.place] = combined->data[0];
-      done_[tag.place] = static_cast<std::uint8_t>(tag.step);
-      if (tag.first) ++begun_;
-      --under_way_;
+      if (!tag.last) sums_[tag.slot] = combined->data[0];
+      done_[tag.slot] = static_cast<std::uint8_t>(tag.step);
+      if (tag.first) ++first_done_;
+      --in_lane_;
     }
-    if (leaf && takes) finishes = true, finished = given;
+    if (leaf && accept) finishes = true, finished = own_element;
     if (lane_moves) lane_.step(operands_ ? &*operands_ : nullptr);
     operands_ = read_;
     read_ = enters;
-    if (enters) ++under_way_;
+    if (enters) ++in_lane_;
 
     // Input elements of children and of the kernel.
-    if (unpacker_.valid()) keep(unpacker_.element());
+    if (unpacker_.valid()) store(unpacker_.element());
     const bool loads = packets_.valid() && unpacker_.ready(true);
     if (loads) from_ = child_of_[packets_.front().source()];
-    if (takes && !leaf) {
-      kernels_[own_came_ % kept_elements_] = given.data;
+    if (accept && !leaf) {
+      kernels_[own_arrived_ % depth_] = own_element.data;
     }
 
     switch (state_) {
@@ -150,9 +150,9 @@ class Reduce : public Endpoint {
         break;
     }
 
-    if (takes) --left_, ++own_came_;
+    if (accept) --left_, ++own_arrived_;
     if (finishes) ++finished_;
-    ahead_ = ahead_ + takes - pops;
+    outstanding_ = outstanding_ + accept - pops;
     room_ = room_ + tile_popped - tile_granted;
     if (pops) {
       --results_left_;
@@ -169,17 +169,17 @@ class Reduce : public Endpoint {
     tree_.step(opens);
     synchs_.step(in.control, tree_.parent(), uses);
     moved_ |= !synchs_.settled();
-    looked_ = moved_ ? 0 : std::min(looked_, tree_.children()) + 1;
+    idle_steps_ = moved_ ? 0 : std::min(idle_steps_, tree_.children()) + 1;
   }
 
  private:
   enum class State { closed, tree, children, run };
   /// A child other than the first, indexed by its number less 1.
   struct Source {
-    std::uint32_t came = 0, entered = 0;  ///< total elements arrived, and entered into the lane
+    std::uint32_t arrived = 0, entered = 0;  ///< total elements arrived, and entered into the lane
   };
   struct Tag {
-    unsigned place, step;
+    unsigned slot, step;
     bool first, last;
   };
 
@@ -193,8 +193,8 @@ class Reduce : public Endpoint {
     left_ = to_grant_ = results_left_ = open_.count;
     tile_left_ = open_.tile;
     room_ = 2;
-    ahead_ = 0;
-    base_came_ = own_came_ = own_next_ = opened_ = begun_ = finished_ = 0;
+    outstanding_ = 0;
+    base_arrived_ = own_arrived_ = own_next_ = opened_ = first_done_ = finished_ = 0;
     source_ = 0;
     next_ = 0;
   }
@@ -207,69 +207,69 @@ class Reduce : public Endpoint {
     at_ = 0;
     return true;
   }
-  void keep(std::uint64_t element) {
+  void store(std::uint64_t element) {
     if (from_ == 0) {
-      base_[base_came_++ % kept_elements_] = element;
+      base_[base_arrived_++ % depth_] = element;
       return;
     }
-    auto& came = sources_[from_ - 1].came;
-    kept_[(from_ - 1) * kept_elements_ + came++ % kept_elements_] = element;
+    auto& arrived = sources_[from_ - 1].arrived;
+    others_[(from_ - 1) * depth_ + arrived++ % depth_] = element;
     ++waiting_;
   }
   /// Index of the kernel as a source, after the children.
   [[nodiscard]] unsigned own() const { return tree_.children() - 1; }
   /// True if element `next` of a source may enter the lane once it has arrived.
-  [[nodiscard]] bool fits(unsigned source, std::uint32_t next) const {
-    if (next == opened_) return base_came_ != opened_ && (open_.any_order || source == 0);
-    const std::size_t place = next % kept_elements_;
-    return next < begun_ && done_[place] == (open_.any_order ? entered_[place] : source);
+  [[nodiscard]] bool may_enter(unsigned source, std::uint32_t next) const {
+    if (next == opened_) return base_arrived_ != opened_ && (open_.any_order || source == 0);
+    const std::size_t slot = next % depth_;
+    return next < first_done_ && done_[slot] == (open_.any_order ? entered_[slot] : source);
   }
   /// Selects the kernel's element if possible, otherwise one of the current child. If that has none, the next child becomes current.
   std::optional<FlitPair> choose() {
-    const bool kernels = own_next_ != own_came_ && fits(own(), own_next_);
-    const bool childs = own() != 0 && next_ != sources_[source_].came && fits(source_, next_);
-    const auto element = kernels  ? enter(kernels_[own_next_ % kept_elements_], own_next_)
-                         : childs ? enter(kept_[source_ * kept_elements_ + next_ % kept_elements_], next_)
-                                  : std::optional<FlitPair>();
-    if (kernels) {
+    const bool kernel_enters = own_next_ != own_arrived_ && may_enter(own(), own_next_);
+    const bool child_enters = own() != 0 && next_ != sources_[source_].arrived && may_enter(source_, next_);
+    const auto element = kernel_enters  ? enter(kernels_[own_next_ % depth_], own_next_)
+                         : child_enters ? enter(others_[source_ * depth_ + next_ % depth_], next_)
+                                        : std::optional<FlitPair>();
+    if (kernel_enters) {
       ++own_next_;
-    } else if (childs) {
+    } else if (child_enters) {
       sources_[source_].entered = ++next_;
       --waiting_;
     }
-    if (!childs && waiting_ != 0 && own() > 1) {
-      looks_ = true;
+    if (!child_enters && waiting_ != 0 && own() > 1) {
+      searching_ = true;
       source_ = source_ + 1 == own() ? 0 : source_ + 1;
       next_ = sources_[source_].entered;
     }
     return element;
   }
   FlitPair enter(std::uint64_t element, std::uint32_t number) {
-    const std::size_t place = number % kept_elements_;
+    const std::size_t slot = number % depth_;
     const bool first = number == opened_;
-    const unsigned step = first ? 1 : done_[place] + 1u;
+    const unsigned step = first ? 1 : done_[slot] + 1u;
     const bool last = step == tree_.children();
     if (first) ++opened_;
-    entered_[place] = static_cast<std::uint8_t>(step);
+    entered_[slot] = static_cast<std::uint8_t>(step);
     return FlitPair{.op = open_.op,
                     .type = open_.type,
                     .head = false,
                     .bytes = 1U << open_.size,
-                    .a = {first ? base_[place] : sums_[place]},
+                    .a = {first ? base_[slot] : sums_[slot]},
                     .b = {element},
-                    .tag = place << 10 | step << 2 | (first ? 2u : 0u) | (last ? 1u : 0u)};
+                    .tag = slot << 10 | step << 2 | (first ? 2u : 0u) | (last ? 1u : 0u)};
   }
   [[nodiscard]] static Tag tag_of(std::uint64_t tag) {
     return {static_cast<unsigned>(tag >> 10), static_cast<unsigned>(tag >> 2 & 0xFF), (tag & 2) != 0, (tag & 1) != 0};
   }
 
   Config config_;
-  unsigned kept_elements_;  ///< buffer size per source: two tiles
+  unsigned depth_;  ///< buffer size per source: two tiles
   State state_ = State::closed;
   Open open_;
   bool root_ = false;
   std::uint32_t left_ = 0;          ///< remaining elements of the kernel
-  unsigned ahead_ = 0;              ///< elements taken from the kernel whose results have not left
+  unsigned outstanding_ = 0;        ///< elements taken from the kernel whose results have not left
   std::uint32_t results_left_ = 0;  ///< results that have not left
   unsigned tile_left_ = 0;          ///< remaining results of the tile
   std::uint32_t to_grant_ = 0;      ///< elements not granted yet
@@ -280,20 +280,20 @@ class Reduce : public Endpoint {
 
   Skid<Packet> packets_;
   Unpacker unpacker_;
-  std::array<std::uint8_t, kMostRanks> child_of_{};  ///< by rank
-  unsigned from_ = 0;                                ///< child whose elements are unpacked, from 0
+  std::array<std::uint8_t, kMaxRanks> child_of_{};  ///< by rank
+  unsigned from_ = 0;                               ///< child whose elements are unpacked, from 0
 
   std::vector<std::uint64_t> base_, kernels_, sums_,
-      kept_;                                  ///< first child's, kernel's, partial results, other children's
+      others_;                                ///< first child's, kernel's, partial results, other children's
   std::vector<std::uint8_t> done_, entered_;  ///< by element: combinations completed, and started
   std::vector<Source> sources_;
-  std::uint32_t base_came_ = 0, own_came_ = 0, own_next_ = 0;
-  std::uint32_t opened_ = 0, begun_ = 0;  ///< elements whose first combination has entered, has left the lane
-  std::uint32_t finished_ = 0;            ///< results; for reports only
-  unsigned source_ = 0;                   ///< current child for the lane
-  std::uint32_t next_ = 0;                ///< its next element
-  unsigned waiting_ = 0;                  ///< buffered elements of these children that have not entered the lane
-  unsigned under_way_ = 0;                ///< combinations in the lane's pipeline
+  std::uint32_t base_arrived_ = 0, own_arrived_ = 0, own_next_ = 0;
+  std::uint32_t opened_ = 0, first_done_ = 0;  ///< elements whose first combination has entered, has left the lane
+  std::uint32_t finished_ = 0;                 ///< results; for reports only
+  unsigned source_ = 0;                        ///< current child for the lane
+  std::uint32_t next_ = 0;                     ///< its next element
+  unsigned waiting_ = 0;                       ///< buffered elements of these children that have not entered the lane
+  unsigned in_lane_ = 0;                       ///< combinations in the lane's pipeline
   std::optional<FlitPair> read_, operands_;
   FlitLane lane_;
 
@@ -302,8 +302,8 @@ class Reduce : public Endpoint {
   Skid<Packet> out_;
   TreeNeighbours tree_;
   Synchs synchs_;
-  bool looks_ = false;   ///< searches for a child with an element for the lane
-  unsigned looked_ = 0;  ///< consecutive steps in which nothing else moved
+  bool searching_ = false;   ///< searches for a child with an element for the lane
+  unsigned idle_steps_ = 0;  ///< consecutive steps in which nothing else moved
   bool moved_ = false;
 };
 

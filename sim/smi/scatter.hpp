@@ -38,15 +38,15 @@ class Scatter : public Endpoint {
   }
 
   void step(const Inputs& in) override {
-    const bool takes = in.element && element_ready(), own = part_ == open_.own, last = left_ == 1;
+    const bool accept = in.element && element_ready(), own = part_ == open_.own, last = left_ == 1;
     const bool packets_ready = packets_.ready(), out_ready = out_.ready();
     const bool packed = packer_.part() && packets_ready;
     const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
     Packer::Part from_root;
-    const Packer::Part* comes = packer_.part();
-    if (in.data && data_ready()) comes = &(from_root = {*in.data, false});
+    const Packer::Part* incoming = packer_.part();
+    if (in.data && data_ready()) incoming = &(from_root = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::tree || accepts(in);
+    bool uses = false, sends = false, loads = false, pops = false, moved = state_ == State::tree || accepts(in);
     Packet packet;
     switch (state_) {
       case State::closed:
@@ -61,14 +61,14 @@ class Scatter : public Endpoint {
         if (sends) state_ = State::get;
         break;
       case State::get:
-        gives = packets_.valid() && unpacker_.ready(in.element_taken);
-        pops = gives;
-        if (gives)
+        loads = packets_.valid() && unpacker_.ready(in.element_taken);
+        pops = loads;
+        if (loads)
           left_ -= packets_.front().packet.count();
         else if (left_ == 0 && !unpacker_.valid())
           close(moved);
         break;
-      case State::give:
+      case State::send:
         if (packets_.valid()) {
           packet = packets_.front().packet;
           packet.set_header(config_.rank, to_.rank, config_.port, Operation::scatter, packet.count());
@@ -82,14 +82,14 @@ class Scatter : public Endpoint {
               granted_ = false;
             }
           } else {
-            granted_ = uses = synchs_.there();
+            granted_ = uses = synchs_.available();
           }
         } else if (!packs_ && packer_.empty() && !own_.valid()) {
           close(moved);
         }
         break;
     }
-    if (takes) {
+    if (accept) {
       --left_;
       if (last) {
         left_ = open_.count;
@@ -101,27 +101,27 @@ class Scatter : public Endpoint {
       open_ = *opens;
       packs_ = open_.own == open_.root;
       gets_ = !packs_;
-      state_ = packs_ ? State::give : State::tree;
+      state_ = packs_ ? State::send : State::tree;
       left_ = open_.count;
       part_ = 0;
       to_ = {0, open_.first};
     }
 
     const bool unpacked = unpacker_.valid();
-    const Element given{takes ? in.element->data & element_bits(open_.size) : 0, false};
-    own_.step(takes && own ? &given : nullptr, in.element_taken && !unpacked);
-    unpacker_.step(gives ? &packets_.front().packet : nullptr, open_.size, in.element_taken);
+    const Element own_element{accept ? in.element->data & element_bits(open_.size) : 0, false};
+    own_.step(accept && own ? &own_element : nullptr, in.element_taken && !unpacked);
+    unpacker_.step(loads ? &packets_.front().packet : nullptr, open_.size, in.element_taken);
     result_.data = unpacker_.element();
-    packets_.step(comes, pops);
-    packer_.step(takes && !own ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
+    packets_.step(incoming, pops);
+    packer_.step(accept && !own ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
     out_.step(sends ? &packet : nullptr, in.packet_taken);
     tree_.step(opens && opens->own != opens->root ? opens : nullptr);
     synchs_.step(in.control, to_.rank, uses);
-    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled() || !tree_.settled();
+    moved_ = moved || packed || uses || sends || loads || pops || !synchs_.settled() || !tree_.settled();
   }
 
  private:
-  enum class State { closed, tree, announce, get, give };
+  enum class State { closed, tree, announce, get, send };
 
   void close(bool& moved) {
     moved = true;

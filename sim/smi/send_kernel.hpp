@@ -33,7 +33,7 @@ class SendKernel {
  private:
   unsigned nowhere_;  ///< output of packets without a route, which are dropped
   KernelInputs inputs_;
-  std::array<std::uint8_t, kMostRanks> table_{};
+  std::array<std::uint8_t, kMaxRanks> table_{};
 };
 
 }  // namespace thalweg::smi

@@ -9,29 +9,29 @@
 
 namespace thalweg::smi {
 
-/// Counts at most three pending packets per rank. `there()` refers to the rank selected in the previous cycle.
+/// Counts at most three pending packets per rank. `available()` refers to the rank selected in the previous cycle.
 class Synchs {
  public:
-  [[nodiscard]] bool there() const { return there_; }
+  [[nodiscard]] bool available() const { return available_; }
   /// True if a step without input and with the same rank changes nothing.
-  [[nodiscard]] bool settled() const { return !changed_ && there_ == pending(asked_); }
-  [[nodiscard]] unsigned asked() const { return asked_; }
+  [[nodiscard]] bool settled() const { return !changed_ && available_ == pending(queried_); }
+  [[nodiscard]] unsigned queried() const { return queried_; }
 
   /// One clock edge. `use`: consumes a packet of the rank selected in the previous cycle.
-  void step(const Packet* synch, unsigned ask, bool use) {
-    if (use) ++used_[asked_];
-    changed_ = there_ != pending(ask);
-    there_ = pending(ask);
-    asked_ = ask;
+  void step(const Packet* synch, unsigned query, bool use) {
+    if (use) ++used_[queried_];
+    changed_ = available_ != pending(query);
+    available_ = pending(query);
+    queried_ = query;
     if (synch) ++arrived_[synch->source()];
   }
 
  private:
   [[nodiscard]] bool pending(unsigned rank) const { return ((arrived_[rank] - used_[rank]) & 3) != 0; }
 
-  std::array<std::uint8_t, kMostRanks> arrived_{}, used_{};
-  unsigned asked_ = 0;
-  bool there_ = false, changed_ = false;
+  std::array<std::uint8_t, kMaxRanks> arrived_{}, used_{};
+  unsigned queried_ = 0;
+  bool available_ = false, changed_ = false;
 };
 
 }  // namespace thalweg::smi

@@ -23,43 +23,43 @@ class Poller {
   };
 
   Poller(unsigned inputs, unsigned outputs, unsigned reads)
-      : inputs_(inputs), holds_(inputs), held_(outputs), most_(reads) {}
+      : inputs_(inputs), in_message_(inputs), output_held_(outputs), max_reads_(reads) {}
 
   /// True if a word offered by `input` in this cycle is accepted.
   [[nodiscard]] bool ready(unsigned input) const { return inputs_[input].ready(); }
   /// The word of the polled input, and its output; null if it has none or its output is held by another input.
   [[nodiscard]] const Offer* front() const {
-    if (!inputs_[turn_].valid()) return nullptr;
-    const Offer& offer = inputs_[turn_].front();
-    return holds_[turn_] || !held_[offer.to] ? &offer : nullptr;
+    if (!inputs_[current_].valid()) return nullptr;
+    const Offer& offer = inputs_[current_].front();
+    return in_message_[current_] || !output_held_[offer.to] ? &offer : nullptr;
   }
 
   /// One input's part of a clock edge; call it for all inputs, before turn().
-  void step(unsigned input, const Offer* offer, bool goes) {
-    goes = goes && input == turn_;
-    if (goes) {
-      const Offer& went = inputs_[input].front();
-      holds_[input] = held_[went.to] = !went.last;
+  void step(unsigned input, const Offer* offer, bool forwarded) {
+    forwarded = forwarded && input == current_;
+    if (forwarded) {
+      const Offer& sent = inputs_[input].front();
+      in_message_[input] = output_held_[sent.to] = !sent.last;
     }
-    inputs_[input].step(offer, goes);
+    inputs_[input].step(offer, forwarded);
   }
-  /// Ends the clock edge. `goes`: front() was forwarded.
-  void turn(bool goes) {
-    if (goes && ++read_ < most_) return;
+  /// Ends the clock edge. `forwarded`: front() was forwarded.
+  void turn(bool forwarded) {
+    if (forwarded && ++read_ < max_reads_) return;
     read_ = 0;
-    turn_ = turn_ + 1 == inputs_.size() ? 0 : turn_ + 1;
+    current_ = current_ + 1 == inputs_.size() ? 0 : current_ + 1;
   }
   /// Simulates `cycles` edges without arriving or departing words.
   void skip(Tick cycles) {
     read_ = 0;
-    turn_ = static_cast<unsigned>((turn_ + static_cast<std::uint64_t>(cycles)) % inputs_.size());
+    current_ = static_cast<unsigned>((current_ + static_cast<std::uint64_t>(cycles)) % inputs_.size());
   }
 
  private:
   std::vector<Skid<Offer>> inputs_;
-  std::vector<char> holds_;  ///< by input: it is within a message
-  std::vector<char> held_;   ///< by output
-  unsigned most_, turn_ = 0, read_ = 0;
+  std::vector<char> in_message_;   ///< by input: it is within a message
+  std::vector<char> output_held_;  ///< by output
+  unsigned max_reads_, current_ = 0, read_ = 0;
 };
 
 }  // namespace thalweg

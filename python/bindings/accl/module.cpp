@@ -305,7 +305,7 @@ NB_MODULE(_sim, module) {
                          : what == "status"      ? &of.status(rank, number)
                          : what == "to engine"   ? &of.to_engine(rank, depth)
                          : what == "from engine" ? &of.from_engine(rank, number, depth)
-                                                 : &of.between(rank, name, depth);
+                                                 : &of.stream_between(rank, name, depth);
             self.pipes.push_back(pipe);
             return self.pipes.size() - 1;
           },

@@ -326,7 +326,7 @@ void bind_fabrics(nb::module_& module) {
       "relay_ways",
       [](const FabricConfig& config, NodeId node) {
         std::vector<std::pair<unsigned, unsigned>> result;
-        for (const RouteEntry& entry : Relay::ways_of(config, Graph(config), node))
+        for (const RouteEntry& entry : Relay::routes_of(config, Graph(config), node))
           result.emplace_back(entry.port, entry.route_class);
         return result;
       },

@@ -75,7 +75,7 @@ class Run {
                                  .circuits = channels.circuits > 0,
                                  .arity = channels.arity,
                                  .tile = channels.tile,
-                                 .children = switches ? kMostRanks : channels.children,
+                                 .children = switches ? kMaxRanks : channels.children,
                                  .any_order = channels.any_order,
                                  .banks = banks.number,
                                  .bank = banks.timing,

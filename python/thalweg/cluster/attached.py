@@ -8,8 +8,8 @@ from typing import Any
 
 from thalweg.errors import InputError
 
-MOST_RATIO = 1e3
-MOST_LIMIT_S = 1e9  #: nanoseconds must fit into 64 bits
+MAX_RATIO = 1e3
+MAX_LIMIT_S = 1e9  #: nanoseconds must fit into 64 bits
 
 
 def leading_out(
@@ -34,7 +34,7 @@ def leading_out(
 
 def check_times(ratio: float, limit_s: float) -> None:
     """Raises InputError if the ratio or the time limit is out of range."""
-    if not 0 <= limit_s <= MOST_LIMIT_S:
-        raise InputError(f"limit is {limit_s:g}; it must be 0 to {MOST_LIMIT_S:g} seconds")
-    if not 0 < ratio <= MOST_RATIO:
-        raise InputError(f"ratio is {ratio:g}; it must be above 0 and at most {MOST_RATIO:g}")
+    if not 0 <= limit_s <= MAX_LIMIT_S:
+        raise InputError(f"limit is {limit_s:g}; it must be 0 to {MAX_LIMIT_S:g} seconds")
+    if not 0 < ratio <= MAX_RATIO:
+        raise InputError(f"ratio is {ratio:g}; it must be above 0 and at most {MAX_RATIO:g}")

@@ -53,7 +53,7 @@ from thalweg.cluster.topology import MAX_NODES, Topology
 from thalweg.errors import InputError
 
 Name = Annotated[str, Field(min_length=1)]
-MOST_TICKS = 2**63 // 3600  #: ticks per second, so that 64 bits hold an hour
+MAX_TICKS = 2**63 // 3600  #: ticks per second, so that 64 bits hold an hour
 PLACES = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 LARGEST_DENOMINATOR = 10**6  #: of the fraction that represents a frequency in MHz
 
@@ -175,10 +175,10 @@ class Assembled:
                 _one_of(tables, getattr(read.values.topology, key), f"topology.{key}", f"{what}s", read)
         for index, join in enumerate(read.values.topology.join):
             _one_of(links, join.link, f"topology.join.{index}", "links", read)
-        if (ticks := _ticks_per_second(read.values.clock)) > MOST_TICKS:
+        if (ticks := _ticks_per_second(read.values.clock)) > MAX_TICKS:
             raise read.wrong(
                 f"the common tick of the clocks has {ticks / 1e12:g} THz, of which 64 bits do not hold an hour: give frequencies "
-                f"with common factors, for ticks of {MOST_TICKS / 1e12:.0f} THz at most",
+                f"with common factors, for ticks of {MAX_TICKS / 1e12:.0f} THz at most",
                 "clock",
             )
         return cls(name, read, nodes, links, *_joined(read, nodes, links))

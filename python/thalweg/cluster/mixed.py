@@ -83,12 +83,12 @@ class Cluster(Assembled):
             part.check()
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
-        said, proofs = [super().checked()[0]], {}
+        descriptions, proofs = [super().checked()[0]], {}
         for name, part in self.parts.items():
             what, proofs[name] = part.checked()
-            own = what.removeprefix(said[0]).removeprefix(", ")  # the clocks are the same for all
-            said.append(", ".join(filter(None, (f"{part.topology.nodes} nodes of {name}", own))))
-        return "; ".join(said), proofs
+            own = what.removeprefix(descriptions[0]).removeprefix(", ")  # the clocks are the same for all
+            descriptions.append(", ".join(filter(None, (f"{part.topology.nodes} nodes of {name}", own))))
+        return "; ".join(descriptions), proofs
 
 
 def _classes(kinds: set[Any]) -> Iterator[tuple[System, type[Parts]]]:

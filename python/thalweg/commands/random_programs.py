@@ -16,17 +16,17 @@ from thalweg.commands.named_files import ClusterName
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.rtl.tools import BuildError
 
-MOST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 
 
 class Seed(click.IntRange):
     """A seed of at most 63 bits."""
 
     def __init__(self) -> None:
-        super().__init__(0, MOST_SEED)
+        super().__init__(0, MAX_SEED)
 
     def _describe_range(self) -> str:
-        return f"0<=x<={limit(MOST_SEED)}"
+        return f"0<=x<={limit(MAX_SEED)}"
 
 
 seed_option = click.option("--seed", type=Seed(), help="Seed of the first run; later runs count up. [default: random]")

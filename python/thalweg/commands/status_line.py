@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _AFTER_S, _EVERY_S = 1.0, 0.25
-_LEAST_ROWS = 4
+_MIN_ROWS = 4
 _SAVE, _RESTORE = "\x1b7", "\x1b8"
 _DOWN, _UP = "\x1bD", "\x1b[A"  # index and reverse index: scroll if the cursor is in the last row
 _WHOLE_SCREEN, _CLEAR_ROW, _PLAIN = "\x1b[r", "\x1b[2K", "\x1b[m"
@@ -39,7 +39,7 @@ def status_line(text: Callable[[], str]) -> Iterator[Callable[[], None]]:
         global _shown
         nonlocal due
         columns, rows = os.get_terminal_size(terminal)
-        if time.monotonic() < due or rows < _LEAST_ROWS:
+        if time.monotonic() < due or rows < _MIN_ROWS:
             return
         due = time.monotonic() + _EVERY_S
         begin = "" if _shown == (terminal, rows) else f"{_DOWN}{_UP}{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}"

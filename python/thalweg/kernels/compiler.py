@@ -85,14 +85,14 @@ def run(command: Sequence[str | Path], source: Path | None = None, stdin: str = 
     return done.stdout
 
 
-def _first_error(said: str, source: Path | None) -> str:
+def _first_error(output: str, source: Path | None) -> str:
     """Returns the first error, located at the line of `source` that uses it if it is in a header's template."""
-    lines = said.strip().splitlines()
-    if nowhere := re.search(r"(\S+:\d+): undefined reference to [`'](\w+)", said):
+    lines = output.strip().splitlines()
+    if nowhere := re.search(r"(\S+:\d+): undefined reference to [`'](\w+)", output):
         return f"{nowhere[1]}: error: kernels have no function {nowhere[2]}, or none with these argument types"
     first = next((line for line in lines if "error" in line), lines[0] if lines else "")
     use = re.search(
-        rf"^({re.escape(str(source))}:\d+:\d+:) +(?:note: in instantiation|required from)", said, re.MULTILINE
+        rf"^({re.escape(str(source))}:\d+:\d+:) +(?:note: in instantiation|required from)", output, re.MULTILINE
     )
     if use and not first.startswith(f"{source}:"):
         return f"{use[1]} error: {first.partition(' error: ')[2]}"
@@ -137,6 +137,6 @@ def _expanded(compiler: Compiler, text: str, operands: Sequence[Operand]) -> dic
                 lines += [_OPERAND, operand.text]
                 asked.append(operand)
     lines.append(_OPERAND)
-    said = run([compiler.program, "-E", "-P", "-undef", "-x", "c", "-w", "-"], stdin="\n".join(lines) + "\n")
-    parts = [" ".join(part.split()) for part in said.split(_OPERAND)[1:-1]]
+    output = run([compiler.program, "-E", "-P", "-undef", "-x", "c", "-w", "-"], stdin="\n".join(lines) + "\n")
+    parts = [" ".join(part.split()) for part in output.split(_OPERAND)[1:-1]]
     return dict(zip(asked, parts, strict=True))

@@ -57,9 +57,9 @@ def headers() -> tuple[str, ...]:
         ("gcc", "-print-file-name=include", "stddef.h", "-idirafter"),
     ):
         if shutil.which(program):
-            said = subprocess.run([program, question], capture_output=True, text=True, check=False).stdout.strip()
-            if (Path(said) / inside).is_file():
-                return (option, said)
+            answer = subprocess.run([program, question], capture_output=True, text=True, check=False).stdout.strip()
+            if (Path(answer) / inside).is_file():
+                return (option, answer)
     return ()
 
 

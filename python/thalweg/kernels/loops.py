@@ -360,7 +360,7 @@ class _Inserter:
                 end = token.end
                 if not depth_now:
                     break
-        self.edits.append((end, _STATEMENT_AFTER, f" if (KERNEL__TURN({number}), 0) ; else "))
+        self.edits.append((end, _STATEMENT_AFTER, f" if (KERNEL__ITERATE({number}), 0) ; else "))
 
     def _constant(self, text: str) -> str:
         word = "static_assert" if self.language == "c++" else "_Static_assert"
@@ -383,7 +383,7 @@ class _Inserter:
                 raise self.source.refuse(goto.at, "goto jumps into a block, to the head of a loop")
         self.edits.append((compound.at + 1, _STATEMENT_AFTER, f" KERNEL__GUARD({number}, 1, KERNEL__NO_PIPELINE, 1);"))
         colon = next(token for token in tokens if token.at > head.at and token.text == ":")
-        self.edits.append((colon.end, _STATEMENT_AFTER, f" KERNEL__TURN({number});"))
+        self.edits.append((colon.end, _STATEMENT_AFTER, f" KERNEL__ITERATE({number});"))
         last = next(child_end for _, child_end in compound.children if child_end >= end)
         self.edits.append(
             (self._statement_end(tokens, last), _STATEMENT_AFTER, f" KERNEL__LEAVE({number});"),

@@ -38,10 +38,10 @@ def install() -> None:
     SIGHUP stays ignored under nohup. SIGINT is handled even if it is ignored, as in background commands of a script.
     """
     _always.enter_context(adopting())
-    heard, rung = os.pipe()
-    os.set_blocking(rung, False)
-    signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
-    threading.Thread(target=_listen, args=(heard,), name="ending", daemon=True).start()
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    threading.Thread(target=_listen, args=(read_end,), name="ending", daemon=True).start()
     for number in _SIGNALS:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _block_main_thread)
@@ -65,14 +65,14 @@ def noticed() -> Iterator[Notice]:
     """
     global _notice
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-    ours = [number for number, handler in handlers.items() if handler is _block_main_thread]
+    owned = [number for number, handler in handlers.items() if handler is _block_main_thread]
     _notice = notice = Notice()
-    for number in ours:
+    for number in owned:
         signal.signal(number, lambda *_: None)
     try:
         yield notice
     finally:
-        for number in ours:
+        for number in owned:
             signal.signal(number, _block_main_thread)
         _notice = None
 
@@ -92,8 +92,8 @@ def _block_main_thread(number: int, _: FrameType | None) -> None:
     os._exit(128 + number)  # the thread does not exist or does not finish
 
 
-def _listen(heard: int) -> None:
-    while (number := os.read(heard, 1)[0]) not in _SIGNALS or _noted(number):
+def _listen(read_end: int) -> None:
+    while (number := os.read(read_end, 1)[0]) not in _SIGNALS or _noted(number):
         pass
     try:
         _end()

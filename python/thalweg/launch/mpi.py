@@ -63,9 +63,9 @@ class Launcher:
         }
 
 
-def without_banner(said: str) -> str:
+def without_banner(output: str) -> str:
     """Returns a launcher's messages without MPICH's banner about failed processes."""
-    return _BANNER.sub("", said).strip()
+    return _BANNER.sub("", output).strip()
 
 
 def find_program(name: str) -> str:

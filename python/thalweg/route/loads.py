@@ -19,9 +19,9 @@ def by_shortest_paths(topology: Topology) -> NDArray[np.float64]:
     flow = 1.0 - np.eye(topology.nodes)  # flow at each node towards each destination
     load = np.zeros(peer.shape)
     nearer = (peer[:, :, None] >= 0) & (distance[peer] == distance[:, None, :] - 1)
-    ways = np.maximum(nearer.sum(axis=1), 1)
+    next_hops = np.maximum(nearer.sum(axis=1), 1)
     for far in range(int(distance.max()), 0, -1):
-        share = np.where(distance == far, flow / ways, 0)
+        share = np.where(distance == far, flow / next_hops, 0)
         for link in range(topology.link_ports):
             part = np.where(nearer[:, link], share, 0)
             load[:, link] += part.sum(axis=1)

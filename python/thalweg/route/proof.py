@@ -166,8 +166,8 @@ def dependencies(paths: Paths, channel: Edges, sources: NDArray[np.bool_], route
     for route_class_held in range(classes):
         at = np.flatnonzero(waits & (leaving >> route_class_held & 1 == 1))
         then = paths.following(at)
-        wanted = np.where(keeps[then], route_class_held, fixed[then])
-        edges.append(np.stack([number[at] * classes + route_class_held, number[then] * classes + wanted], axis=1))
+        requested = np.where(keeps[then], route_class_held, fixed[then])
+        edges.append(np.stack([number[at] * classes + route_class_held, number[then] * classes + requested], axis=1))
     return distinct(np.concatenate(edges))
 
 
@@ -222,7 +222,7 @@ def _expand(edges: Edges, classes: int, vc_mask: Sequence[Sequence[int]], virtua
     for masks in vc_mask:
         mask = np.array(masks[:classes], np.int64)[route_class]
         for held in range(virtual_channels):
-            for wanted in range(virtual_channels):
-                rows = (mask[:, 0] >> held & 1 == 1) & (mask[:, 1] >> wanted & 1 == 1)
-                expanded.append(link[rows] * virtual_channels + [held, wanted])
+            for requested in range(virtual_channels):
+                rows = (mask[:, 0] >> held & 1 == 1) & (mask[:, 1] >> requested & 1 == 1)
+                expanded.append(link[rows] * virtual_channels + [held, requested])
     return distinct(np.concatenate(expanded))

@@ -96,10 +96,10 @@ def up_down(topology: Topology, max_classes: int = 1) -> Routes:
             for node in order:
                 if steps[node] < far:
                     continue
-                ways = np.where(allowed[node], steps[peer[node]], far)
-                best = ways.min()
+                costs = np.where(allowed[node], steps[peer[node]], far)
+                best = costs.min()
                 if best < far:
-                    candidates = np.flatnonzero(ways == best)
+                    candidates = np.flatnonzero(costs == best)
                     chosen = candidates[load[node, candidates].argmin()]
                     steps[node] = best + 1
                     port[node, destination] = chosen
@@ -165,10 +165,10 @@ def _balanced_shortest_paths(topology: Topology) -> Bytes:
         levels = [np.flatnonzero(hops == level) for level in range(1, int(hops.max()) + 1)]
         for level, at in enumerate(levels):
             nearer = joined[at] & (hops[peer[at]] == level)
-            ways = np.where(nearer, load[at] + cost[peer[at]], np.iinfo(np.int64).max)
-            chosen = ways.argmin(axis=1)
+            costs = np.where(nearer, load[at] + cost[peer[at]], np.iinfo(np.int64).max)
+            chosen = costs.argmin(axis=1)
             port[at, destination] = chosen
-            cost[at] = ways[np.arange(len(at)), chosen]
+            cost[at] = costs[np.arange(len(at)), chosen]
         through = np.ones(nodes, np.int64)
         for at in reversed(levels):
             chosen = port[at, destination]

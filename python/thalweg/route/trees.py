@@ -20,7 +20,7 @@ from thalweg.route.acyclic import AcyclicGraph
 from thalweg.route.paths import Places
 from thalweg.route.routes import NO_ROUTE, Bytes, NoRoutes, Routes, by_dimension, in_one_layer, require_connected
 
-MOST_NODES = 256  #: the search takes minutes for more
+MAX_NODES = 256  #: the search takes minutes for more
 _BASES = 6  #: number of up*/down* starts that are improved: those with the shortest paths
 _FEW = 32  #: nodes; above, a third of `_BASES` is improved
 _PASSES = 8  #: maximum, over all destinations
@@ -35,8 +35,8 @@ Tree = list[int]
 
 def tree_search(topology: Topology, max_classes: int = 1) -> Routes:
     """Returns short paths in one class; deterministic. Raises NoRoutes."""
-    if topology.nodes > MOST_NODES:
-        raise NoRoutes(f"tree-search supports at most {MOST_NODES} nodes; use dfsssp or up-down")
+    if topology.nodes > MAX_NODES:
+        raise NoRoutes(f"tree-search supports at most {MAX_NODES} nodes; use dfsssp or up-down")
     require_connected(topology)
     best: _Search | None = None
     for trees in _begun(topology):

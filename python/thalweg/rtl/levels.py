@@ -108,8 +108,8 @@ def _depths(cells: Mapping[str, Any], drivers: Mapping[Bit, str]) -> tuple[dict[
                 done.add(name)
                 stack.pop()
                 continue
-            ways = list(_ways(cell))
-            missing = [drivers[bit] for _, bits in ways for bit in bits if bit in drivers and drivers[bit] not in done]
+            arcs = list(_arcs(cell))
+            missing = [drivers[bit] for _, bits in arcs for bit in bits if bit in drivers and drivers[bit] not in done]
             if missing and name not in opened:
                 opened.add(name)
                 stack.extend(missing)
@@ -117,7 +117,7 @@ def _depths(cells: Mapping[str, Any], drivers: Mapping[Bit, str]) -> tuple[dict[
             done.add(name)
             stack.pop()
             own = cell["type"] not in CARRIES | MULTIPLEXERS
-            for out, inputs in ways:
+            for out, inputs in arcs:
                 deepest = max(inputs, key=lambda bit: depth.get(bit, (0, 0)), default=None)
                 luts, carries = depth.get(deepest, (0, 0)) if deepest is not None else (0, 0)
                 depth[out] = (luts + own, carries + (cell["type"] in CARRIES))
@@ -164,7 +164,7 @@ def _inputs(cell: Any) -> Iterator[tuple[str, Bit]]:
             yield from ((port, bit) for bit in cell["connections"][port] if not isinstance(bit, str))
 
 
-def _ways(cell: Any) -> Iterator[tuple[Bit, list[Bit]]]:
+def _arcs(cell: Any) -> Iterator[tuple[Bit, list[Bit]]]:
     """Yields each output of a cell with the inputs that have a combinational path to it."""
     memory = any(port in CLOCKS for port in cell["connections"]) and cell["type"] not in DSPS
     for out, bits in _outputs(cell):

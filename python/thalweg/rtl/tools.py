@@ -120,7 +120,7 @@ def ninja(file: Path, *targets: Path, label: str | None = None) -> None:
     if label:
         plan = subprocess.run([*command, "-n"], env=environment, text=True, stdout=subprocess.PIPE, check=False)
         steps = sum(line.startswith(STEP) for line in plan.stdout.splitlines())
-    said = []
+    output = []
     with (
         click.progressbar(length=steps, label=label, file=sys.stderr) if steps else nullcontext() as bar,
         subprocess.Popen(
@@ -130,8 +130,8 @@ def ninja(file: Path, *targets: Path, label: str | None = None) -> None:
         assert process.stdout
         for line in process.stdout:
             if not line.startswith(STEP):
-                said.append(line)
+                output.append(line)
             elif bar:
                 bar.update(1)
     if process.returncode:
-        raise BuildError("the hardware's model does not compile", "".join(said))
+        raise BuildError("the hardware's model does not compile", "".join(output))

@@ -62,19 +62,19 @@ module tw_collective_unit_personal
   localparam int unsigned Lanes = Ports < Links ? Ports : Links;
   localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1;
 
-  logic [Links-1:0] comes;
+  logic [Links-1:0] arrives;
   for (genvar l = 0; l < Links; l++) begin : links
     logic [Vcs-1:0] relays_q;  // the packet arriving on a channel is of an all-to-all
     // verilator lint_off UNUSEDSIGNAL
     wire network_header_t header = network_header_t'(in_flit_i[l].data[47:0]);
     // verilator lint_on UNUSEDSIGNAL
     wire relays = in_flit_i[l].head ? header.collective == CollectiveAlltoall : relays_q[VcWidth'(in_flit_i[l].vc)];
-    assign comes[l] = in_valid_i[l] && relays;
+    assign arrives[l] = in_valid_i[l] && relays;
     always_ff @(posedge clk_i) if (in_valid_i[l]) relays_q[VcWidth'(in_flit_i[l].vc)] <= relays;
   end
 
-  logic [Ports-1:0] turn;
-  assign own_ready_o = turn & src_ready_i & own_valid_i;
+  logic [Ports-1:0] own_grant;
+  assign own_ready_o = own_grant & src_ready_i & own_valid_i;
 
   tw_relay #(
       .Links(Links),
@@ -97,12 +97,12 @@ module tw_collective_unit_personal
       .peer_node_i,
       .peer_port_i,
       .peer_vc_i,
-      .in_valid_i    (comes),
+      .in_valid_i    (arrives),
       .in_flit_i,
       .own_valid_i   (own_valid_i[Lanes-1:0]),
       .own_data_i    (own_data_i[Lanes-1:0]),
       .own_last_i    (own_last_i[Lanes-1:0]),
-      .own_turn_o    (turn[Lanes-1:0]),
+      .own_grant_o   (own_grant[Lanes-1:0]),
       .src_valid_o   (src_valid_o[Lanes-1:0]),
       .src_ready_i   (src_ready_i[Lanes-1:0]),
       .src_data_o    (src_data_o[Lanes-1:0]),
@@ -123,7 +123,7 @@ module tw_collective_unit_personal
   );
 
   for (genvar p = Lanes; p < Ports; p++) begin : no_lane
-    assign turn[p] = 1'b0;
+    assign own_grant[p] = 1'b0;
     assign src_valid_o[p] = 1'b0;
     assign src_data_o[p] = '0;
     assign src_last_o[p] = 1'b0;

@@ -3,8 +3,8 @@
 // still use. The picked process is tried in the next cycle; if it goes, it advances to its next packet.
 //
 // Order: that of the blocks. Latency: one cycle from pick to process. Throughput: a process per cycle. Storage: that of
-// the blocks. The state depends on memories and constants_i; ends_o and ask_valid_o also on goes_i. Critical path: from
-// goes_i through the process's progress to the memories.
+// the blocks. The state depends on memories and constants_i; ends_o and request_valid_o also on advances_i. Critical
+// path: from advances_i through the process's progress to the memories.
 module tw_collective_unit_processes
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
 #(
@@ -30,14 +30,14 @@ module tw_collective_unit_processes
     input logic [RowWidth-1:0] begin_row_i,
 
     // An arriving step: one that its process executes next (valid), or whose edges its operation will use (begins).
-    input logic                   come_valid_i,
-    input logic [ProcessBits-1:0] come_process_i,
-    input logic                   come_start_i,   /// first step of the process
-    input logic                   come_begins_i,
-    input logic                   come_place_i,
+    input logic                   arriving_valid_i,
+    input logic [ProcessBits-1:0] arriving_process_i,
+    input logic                   arriving_start_i,  /// first step of the process
+    input logic                   arriving_begins_i,
+    input logic                   arriving_entry_i,
     // verilator lint_off UNUSEDSIGNAL
-    input step_t                  come_step_i,
-    input process_t               come_of_i,
+    input step_t                  arriving_step_i,
+    input process_t               arriving_parameters_i,
     // verilator lint_on UNUSEDSIGNAL
 
     input logic                   pick_valid_i,
@@ -59,15 +59,15 @@ module tw_collective_unit_processes
     output logic [Edges-1:0]        held_reading_o,
     output logic [Edges-1:0]        held_writing_o,
 
-    input  logic                 goes_i,
+    input  logic                 advances_i,
     input  logic [UnitWidth-1:0] unit_i,      /// the unit that takes its packet
     output logic                 over_o,      /// this packet would be its last
     output logic                 ends_o,      /// and it is taken
 
     // The step after the next one is needed.
-    output logic       ask_valid_o,
-    output logic [6:0] ask_step_o,
-    output logic       ask_place_o,
+    output logic       request_valid_o,
+    output logic [6:0] request_step_o,
+    output logic       request_entry_o,
 
     // The descriptor that each unit reads.
     input logic [Units-1:0]        describes_i,
@@ -82,10 +82,10 @@ module tw_collective_unit_processes
   function automatic logic [RowWidth-1:0] row_of(logic [OperationWidth-1:0] operation);
     return RowWidth'(32'(operation) / Entries);
   endfunction
-  function automatic logic [EntryWidth-1:0] place_of(logic [OperationWidth-1:0] operation);
+  function automatic logic [EntryWidth-1:0] entry_of(logic [OperationWidth-1:0] operation);
     return EntryWidth'(32'(operation) % Entries);
   endfunction
-  wire [OperationWidth-1:0] come_operation = come_process_i[ProcessBits-1:5];
+  wire [OperationWidth-1:0] arriving_operation = arriving_process_i[ProcessBits-1:5];
   wire [OperationWidth-1:0] tried_operation = tried_i[ProcessBits-1:5];
 
   // Fields used here of a step and its process.
@@ -103,10 +103,10 @@ module tw_collective_unit_processes
     logic [15:0]             rounds;
   } held_t;
 
-  held_t come, step;
-  assign come = '{come_step_i.from_edges[Edges-1:0], come_step_i.to_edges[Edges-1:0], come_step_i.from_stages[Stages-1:0],
-      come_step_i.to_stages[Stages-1:0], come_step_i.from_host, come_step_i.to_host, OperandWidth'(come_step_i.place),
-      come_step_i.streams, come_of_i.steps, come_of_i.turns, come_of_i.rounds};
+  held_t arriving, step;
+  assign arriving = '{arriving_step_i.from_edges[Edges-1:0], arriving_step_i.to_edges[Edges-1:0], arriving_step_i.from_stages[Stages-1:0],
+      arriving_step_i.to_stages[Stages-1:0], arriving_step_i.from_host, arriving_step_i.to_host, OperandWidth'(arriving_step_i.place),
+      arriving_step_i.streams, arriving_parameters_i.steps, arriving_parameters_i.turns, arriving_parameters_i.rounds};
   assign from_edges_o = step.from_edges;
   assign to_edges_o = step.to_edges;
   assign from_stages_o = step.from_stages;
@@ -115,7 +115,7 @@ module tw_collective_unit_processes
   assign to_host_o = step.to_host;
   assign place_o = step.place;
 
-  logic next_step, step_place, last;  // last packet of its stream
+  logic next_step, step_entry, last;  // last packet of its stream
   // verilator lint_off UNUSEDSIGNAL
   logic steps_valid, progress_valid;
   // verilator lint_on UNUSEDSIGNAL
@@ -126,18 +126,18 @@ module tw_collective_unit_processes
   ) steps (
       .clk_i,
       .rst_i,
-      .come_valid_i,
-      .come_process_i,
-      .come_start_i,
-      .come_place_i,
-      .come_step_i  (come),
-      .ask_valid_i  (pick_valid_i),
-      .ask_process_i(pick_process_i),
-      .at_valid_o   (steps_valid),
-      .at_place_o   (step_place),
-      .step_valid_o (known_o),
-      .step_data_o  (step),
-      .leave_i      (ask_valid_o)
+      .arriving_valid_i,
+      .arriving_process_i,
+      .arriving_start_i,
+      .arriving_entry_i,
+      .arriving_step_i  (arriving),
+      .request_valid_i  (pick_valid_i),
+      .request_process_i(pick_process_i),
+      .at_valid_o       (steps_valid),
+      .at_entry_o       (step_entry),
+      .step_valid_o     (known_o),
+      .step_data_o      (step),
+      .leave_i          (request_valid_o)
   );
 
   // The memories deliver a descriptor one cycle after its address.
@@ -148,7 +148,7 @@ module tw_collective_unit_processes
   wire descriptor_t descriptor = descriptor_t'(described_i[described_unit_q]);
   // verilator lint_on UNUSEDSIGNAL
   always_ff @(posedge clk_i) begin
-    described_q <= !rst_i && goes_i && part_o.descriptor;
+    described_q <= !rst_i && advances_i && part_o.descriptor;
     described_unit_q <= unit_i;
     described_constants_q <= constants_i;
   end
@@ -158,47 +158,47 @@ module tw_collective_unit_processes
   ) progress (
       .clk_i,
       .rst_i,
-      .start_valid_i  (come_start_i),
-      .start_process_i(come_process_i),
-      .ask_valid_i    (pick_valid_i),
-      .ask_process_i  (pick_process_i),
-      .at_valid_o     (progress_valid),
-      .at_step_o      (part_o.step),
-      .at_round_o     (part_o.round),
-      .at_stream_o    (part_o.stream),
-      .at_descriptor_o(part_o.descriptor),
-      .size_i         (constants_i.size),
-      .alone_i        (constants_i.collective == CollectiveBarrier),
-      .at_size_o      (part_o.size),
-      .at_elements_o  (part_o.elements),
-      .at_first_o     (part_o.first),
-      .at_last_o      (last),
-      .go_i           (goes_i),
-      .steps_i        (step.steps),
-      .rounds_i       (step.rounds),
-      .streams_i      (step.streams),
-      .packets_i      (step.turns == TurnsStream ? 16'd0 : step.turns == TurnsPacket ? 16'd1 : constants_i.burst),
-      .at_next_step_o (next_step),
-      .at_over_o      (over_o),
-      .describe_i     (described_q),
-      .count_i        (descriptor.count),
-      .count_size_i   (described_constants_q.size),
-      .shortest_i     (described_constants_q.shortest),
-      .longest_i      (described_constants_q.longest),
-      .ring_i         (described_constants_q.ring),
-      .together_i     (described_constants_q.together)
+      .start_valid_i    (arriving_start_i),
+      .start_process_i  (arriving_process_i),
+      .request_valid_i  (pick_valid_i),
+      .request_process_i(pick_process_i),
+      .at_valid_o       (progress_valid),
+      .at_step_o        (part_o.step),
+      .at_round_o       (part_o.round),
+      .at_stream_o      (part_o.stream),
+      .at_descriptor_o  (part_o.descriptor),
+      .size_i           (constants_i.size),
+      .alone_i          (constants_i.collective == CollectiveBarrier),
+      .at_size_o        (part_o.size),
+      .at_elements_o    (part_o.elements),
+      .at_first_o       (part_o.first),
+      .at_last_o        (last),
+      .go_i             (advances_i),
+      .steps_i          (step.steps),
+      .rounds_i         (step.rounds),
+      .streams_i        (step.streams),
+      .packets_i        (step.turns == TurnsStream ? 16'd0 : step.turns == TurnsPacket ? 16'd1 : constants_i.burst),
+      .at_next_step_o   (next_step),
+      .at_over_o        (over_o),
+      .describe_i       (described_q),
+      .count_i          (descriptor.count),
+      .count_size_i     (described_constants_q.size),
+      .shortest_i       (described_constants_q.shortest),
+      .longest_i        (described_constants_q.longest),
+      .ring_i           (described_constants_q.ring),
+      .together_i       (described_constants_q.together)
   );
 
-  assign ends_o = goes_i && over_o;
+  assign ends_o = advances_i && over_o;
 
   // If turns include many streams, a turn that fills a slot repeats only after all of its credits have returned.
   wire fills = step.turns == TurnsPacket && 32'(step.streams) * 2 > SlotPackets;
   assign final_o = (last || fills) && 16'(part_o.stream + 16'd1) == step.streams;
 
   wire [6:0] after_next = part_o.step + 7'd2;  // modulo the number of steps
-  assign ask_valid_o = goes_i && next_step;
-  assign ask_step_o = after_next < step.steps ? after_next : after_next - step.steps;
-  assign ask_place_o = step_place;
+  assign request_valid_o = advances_i && next_step;
+  assign request_step_o = after_next < step.steps ? after_next : after_next - step.steps;
+  assign request_entry_o = step_entry;
 
   tw_precedence #(
       .Rows(Rows),
@@ -211,19 +211,19 @@ module tw_collective_unit_processes
       .load_row_i,
       .begin_valid_i,
       .begin_row_i,
-      .add_valid_i   (come_begins_i),
-      .add_row_i     (row_of(come_operation)),
-      .add_place_i   (place_of(come_operation)),
-      .add_process_i (come_process_i[4:0]),
-      .add_first_i   (come_start_i),
-      .add_reading_i (come.from_edges),
-      .add_writing_i (come.to_edges),
+      .add_valid_i   (arriving_begins_i),
+      .add_row_i     (row_of(arriving_operation)),
+      .add_entry_i   (entry_of(arriving_operation)),
+      .add_process_i (arriving_process_i[4:0]),
+      .add_first_i   (arriving_start_i),
+      .add_reading_i (arriving.from_edges),
+      .add_writing_i (arriving.to_edges),
       .end_valid_i   (ends_o),
       .end_row_i     (row_of(tried_operation)),
-      .end_place_i   (place_of(tried_operation)),
+      .end_entry_i   (entry_of(tried_operation)),
       .end_process_i (tried_i[4:0]),
       .held_row_i    (row_of(tried_operation)),
-      .held_place_i  (place_of(tried_operation)),
+      .held_entry_i  (entry_of(tried_operation)),
       .held_reading_o,
       .held_writing_o,
       .reading_row_i,
@@ -232,7 +232,7 @@ module tw_collective_unit_processes
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (!rst_i) descriptor_comes : assert (!described_q || describes_i[described_unit_q]);
+    if (!rst_i) descriptor_arrives : assert (!described_q || describes_i[described_unit_q]);
   end
 `endif
 endmodule

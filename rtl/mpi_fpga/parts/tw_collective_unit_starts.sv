@@ -5,7 +5,7 @@
 // Order: the host's operation before an arriving one. Latency: none. Throughput: an operation per cycle. Storage: the
 // constants of each operation and the number of its ended processes; per row the number of ranks, and the state of
 // tw_openings. head_row_o and head_edge_o depend only on registers, constants_o on tried_operation_i, begin_*, add_*
-// and look_constants_o on the inputs. Critical path: from a flit's header through tw_openings to add_*.
+// and lookup_constants_o on the inputs. Critical path: from a flit's header through tw_openings to add_*.
 module tw_collective_unit_starts
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*;
 #(
@@ -57,15 +57,15 @@ module tw_collective_unit_starts
     output logic [OperationWidth-1:0] add_operation_o,
     output logic                      add_tree_o,       /// it is along a tree
 
-    input  logic [OperationWidth-1:0] look_operation_i,  /// one that begins, in this cycle or earlier
-    output operation_t                look_constants_o,
+    input  logic [OperationWidth-1:0] lookup_operation_i,  /// one that begins, in this cycle or earlier
+    output operation_t                lookup_constants_o,
     input  logic [OperationWidth-1:0] tried_operation_i,
-    output operation_t                constants_o,       /// of the process that is tried
+    output operation_t                constants_o,         /// of the process that is tried
 
     // Processes that begin, with the number of the operation's processes; and the end of the process that is tried.
-    input logic                      come_valid_i,
-    input logic [OperationWidth-1:0] come_operation_i,
-    input logic [5:0]                come_processes_i,
+    input logic                      arriving_valid_i,
+    input logic [OperationWidth-1:0] arriving_operation_i,
+    input logic [5:0]                arriving_processes_i,
     input logic                      ends_i
 );
   localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1;
@@ -105,8 +105,8 @@ module tw_collective_unit_starts
       .in_valid_i,
       .in_flit_i,
       .in_to_empty_i,
-      .look_row_o    (head_row_o),
-      .look_edge_o   (head_edge_o),
+      .scan_row_o    (head_row_o),
+      .scan_edge_o   (head_edge_o),
       .front_valid_i (head_valid_i),
       .front_i       (head_i),
       .reading_row_o,
@@ -117,7 +117,7 @@ module tw_collective_unit_starts
       .ended_row_i   (row_of(tried_operation_i)),
       .begin_valid_o (bare_begins),
       .begin_row_o   (bare_row),
-      .begin_place_o (bare_place),
+      .begin_entry_o (bare_place),
       .begin_head_o  (bare_opening)
   );
 
@@ -155,7 +155,7 @@ module tw_collective_unit_starts
   assign add_constants = start_valid_i ? start_constants_i : bare_constants;
   assign add_tree_o = add_constants.algorithm != AlgorithmExchange && !vectors(add_constants.collective);
 
-  assign look_constants_o = add_valid_o && look_operation_i == add_operation_o ? add_constants : constants_q[look_operation_i];
+  assign lookup_constants_o = add_valid_o && lookup_operation_i == add_operation_o ? add_constants : constants_q[lookup_operation_i];
   assign constants_o = constants_q[tried_operation_i];
 
   wire ends_operation = ends_i && 6'(done_q[tried_operation_i] + 6'd1) == total_q[tried_operation_i];
@@ -171,7 +171,7 @@ module tw_collective_unit_starts
         active_q[o/Entries][o%Entries] <= !ends_operation;
         done_q[o] <= done_q[o] + 6'd1;
       end
-      if (come_valid_i && 32'(come_operation_i) == o) total_q[o] <= come_processes_i;
+      if (arriving_valid_i && 32'(arriving_operation_i) == o) total_q[o] <= arriving_processes_i;
     end
     if (rst_i) active_q <= '0;
   end

@@ -25,10 +25,10 @@ module tw_relay_credits
     // Room at the other ends: credits from the links, and room taken by packets that the lanes select.
     input  logic          [Links-1:0]                  credit_valid_i,
     input  relay_credit_t [Links-1:0]                  credit_i,
-    input  logic          [Lanes-1:0]                  take_valid_i,
-    input  logic          [Lanes-1:0][BufferWidth-1:0] take_buffer_i,
-    input  logic          [Lanes-1:0][2:0]             take_size_i,    /// log2 of the packet's flits
-    output logic          [Buffers-1:0][7:0]           fits_o,         /// has room for a packet of 2^i flits
+    input  logic          [Lanes-1:0]                  consume_valid_i,
+    input  logic          [Lanes-1:0][BufferWidth-1:0] consume_buffer_i,
+    input  logic          [Lanes-1:0][2:0]             consume_size_i,   /// log2 of the packet's flits
+    output logic          [Buffers-1:0][7:0]           has_room_o,       /// has room for a packet of 2^i flits
 
     // Room in the own buffers.
     input  logic [Buffers-1:0][CountWidth-1:0] freed_i,
@@ -39,41 +39,41 @@ module tw_relay_credits
 );
   localparam int unsigned Batch = Flits / 4 > 0 ? Flits / 4 : 1;
 
-  logic [Buffers-1:0][CountWidth-1:0] credits_q, owed_q, returned;
+  logic [Buffers-1:0][CountWidth-1:0] credits_q, unreturned_q, returned;
   logic [Buffers-1:0] due;
   always_comb begin
     for (int unsigned b = 0; b < Buffers; b++) begin
-      for (int unsigned i = 0; i < 8; i++) fits_o[b][i] = (32'(credits_q[b]) >> i) != 0;
-      due[b] = 32'(owed_q[b]) >= Batch;
+      for (int unsigned i = 0; i < 8; i++) has_room_o[b][i] = (32'(credits_q[b]) >> i) != 0;
+      due[b] = 32'(unreturned_q[b]) >= Batch;
     end
   end
 
   for (genvar b = 0; b < Buffers; b++) begin : buffers
-    logic [Links-1:0] tells;
+    logic [Links-1:0] hits;
     always_comb begin
       returned[b] = '0;
       for (int unsigned k = 0; k < Links; k++) begin
-        tells[k] = credit_valid_i[k] && 32'(credit_i[k].link) == b / Classes && 32'(credit_i[k].route_class) == b % Classes;
-        if (tells[k]) returned[b] |= CountWidth'(credit_i[k].count);
+        hits[k] = credit_valid_i[k] && 32'(credit_i[k].link) == b / Classes && 32'(credit_i[k].route_class) == b % Classes;
+        if (hits[k]) returned[b] |= CountWidth'(credit_i[k].count);
       end
     end
 `ifndef SYNTHESIS
     // The routers send a buffer's credits along one path, and a link receives at most one per cycle.
-    always_ff @(posedge clk_i) if (!rst_i) one_way : assert ($onehot0(tells));
+    always_ff @(posedge clk_i) if (!rst_i) one_path : assert ($onehot0(hits));
 `endif
   end
 
   for (genvar p = 0; p < Lanes; p++) begin : lanes
     localparam int unsigned Own = links_of(p, Lanes, Links) * Classes;
 
-    logic [Own-1:0] due_here, choice;
-    always_comb for (int unsigned i = 0; i < Own; i++) due_here[i] = due[buffer_of(p, Lanes, Classes, i)];
+    logic [Own-1:0] requests, choice;
+    always_comb for (int unsigned i = 0; i < Own; i++) requests[i] = due[buffer_of(p, Lanes, Classes, i)];
     tw_arbiter #(
         .Inputs(Own)
-    ) turn (
+    ) arbiter (
         .clk_i,
         .rst_i,
-        .request_i     (due_here),
+        .request_i     (requests),
         .served_i      (single_valid_o[p] && single_ready_i[p]),
         .grant_o       (choice),
         .winner_valid_o(single_valid_o[p]),
@@ -89,7 +89,7 @@ module tw_relay_credits
         if (choice[i]) begin
           credit.destination |= peers_i[buffer_of(p, Lanes, Classes, i)/Classes].node;
           credit.edge_ |= peers_i[buffer_of(p, Lanes, Classes, i)/Classes].edge_;
-          credit.count |= 32'(owed_q[buffer_of(p, Lanes, Classes, i)]);
+          credit.count |= 32'(unreturned_q[buffer_of(p, Lanes, Classes, i)]);
           credit.link |= peers_i[buffer_of(p, Lanes, Classes, i)/Classes].port;
           credit.route_class |= 8'(buffer_of(p, Lanes, Classes, i) % Classes);
           single_vc_o[p] |= peers_i[buffer_of(p, Lanes, Classes, i)/Classes].vc;
@@ -100,19 +100,19 @@ module tw_relay_credits
 
     for (genvar i = 0; i < Own; i++) begin : own
       localparam int unsigned B = buffer_of(p, Lanes, Classes, i);
-      wire takes_room = take_valid_i[p] && 32'(take_buffer_i[p]) == B;
-      wire tells = choice[i] && single_ready_i[p];
+      wire consumes = consume_valid_i[p] && 32'(consume_buffer_i[p]) == B;
+      wire sends = choice[i] && single_ready_i[p];
       always_ff @(posedge clk_i) begin
-        credits_q[B] <= credits_q[B] + returned[B] - (takes_room ? CountWidth'(8'd1 << take_size_i[p]) : '0);
-        owed_q[B] <= (tells ? '0 : owed_q[B]) + freed_i[B];
+        credits_q[B] <= credits_q[B] + returned[B] - (consumes ? CountWidth'(8'd1 << consume_size_i[p]) : '0);
+        unreturned_q[B] <= (sends ? '0 : unreturned_q[B]) + freed_i[B];
         if (rst_i) begin
           credits_q[B] <= CountWidth'(Flits);
-          owed_q[B] <= '0;
+          unreturned_q[B] <= '0;
         end
       end
 `ifndef SYNTHESIS
       always_ff @(posedge clk_i) begin
-        if (!rst_i) room_exists : assert (32'(credits_q[B]) <= Flits && 32'(owed_q[B]) <= Flits);
+        if (!rst_i) room_exists : assert (32'(credits_q[B]) <= Flits && 32'(unreturned_q[B]) <= Flits);
       end
 `endif
     end

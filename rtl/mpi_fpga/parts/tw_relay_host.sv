@@ -3,9 +3,9 @@
 // has room for it.
 //
 // Order: that of the memories' queues; links take turns. Latency: one cycle from the selection of a packet to its first
-// flit. Throughput: a flit per cycle, with one cycle between packets. Storage: the reader in use. ask_o depends on the
-// queued packets and on host_room_i, host_* on registers and read_*. Critical path: from host_room_i through the
-// arbiter to ask_o.
+// flit. Throughput: a flit per cycle, with one cycle between packets. Storage: the reader in use. request_o depends on
+// the queued packets and on host_room_i, host_* on registers and read_*. Critical path: from host_room_i through the
+// arbiter to request_o.
 module tw_relay_host
   import tw_relay_pkg::*;
 #(
@@ -21,8 +21,8 @@ module tw_relay_host
     input  logic [Links-1:0]             readable_i,
     input  logic [Links-1:0]             filled_i,
     input  logic [Links-1:0][2:0]        sizes_i,        /// log2 of the first packet's flits
-    output logic [Own-1:0]               ask_o,
-    input  logic [Links-1:0]             served_i,
+    output logic [Own-1:0]               request_o,
+    input  logic [Links-1:0]             grant_i,
     input  logic [Links-1:0]             next_reader_i,
     input  logic [Links-1:0][1:0][255:0] read_data_i,
     input  logic [Links-1:0][1:0]        read_last_i,
@@ -36,29 +36,29 @@ module tw_relay_host
 
   logic busy_q, reader_q;
   logic [LinkWidth-1:0] from_q;
-  logic [Own-1:0] ways;
-  logic took;
+  logic [Own-1:0] requests;
+  logic granted;
   logic [LinkWidth-1:0] from;
 
   always_comb begin
-    took = 1'b0;
+    granted = 1'b0;
     from = '0;
     for (int unsigned k = 0; k < Own; k++) begin
-      ways[k] = !busy_q && readable_i[Lane+k*Lanes] && filled_i[Lane+k*Lanes]
+      requests[k] = !busy_q && readable_i[Lane+k*Lanes] && filled_i[Lane+k*Lanes]
           && (32'd1 << sizes_i[Lane+k*Lanes]) <= 32'(host_room_i);
-      took |= served_i[Lane+k*Lanes];
-      if (served_i[Lane+k*Lanes]) from |= LinkWidth'(Lane + k * Lanes);
+      granted |= grant_i[Lane+k*Lanes];
+      if (grant_i[Lane+k*Lanes]) from |= LinkWidth'(Lane + k * Lanes);
     end
   end
 
   tw_arbiter #(
       .Inputs(Own)
-  ) turn (
+  ) arbiter (
       .clk_i,
       .rst_i,
-      .request_i     (ways),
-      .served_i      (took),
-      .grant_o       (ask_o),
+      .request_i     (requests),
+      .served_i      (granted),
+      .grant_o       (request_o),
       .winner_valid_o(),
       .winner_index_o()
   );
@@ -69,7 +69,7 @@ module tw_relay_host
 
   always_ff @(posedge clk_i) begin
     if (busy_q && host_last_o) busy_q <= 1'b0;
-    if (took) begin
+    if (granted) begin
       busy_q <= 1'b1;
       from_q <= from;
       reader_q <= next_reader_i[from];

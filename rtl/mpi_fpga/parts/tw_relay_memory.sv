@@ -6,8 +6,8 @@
 //
 // Order: that of arrival in each queue. Latency: two cycles from a packet's last flit to its first one at data_o.
 // Throughput: a flit per cycle in, and one out of each reader. Storage: that of the queues and readers, and the state
-// of the packet arriving on each virtual channel. served_o depends on asked_i; receiver_o, class_o and credit_* on
-// in_*; freed_o on in_* and src_ready_i; the other outputs only on registers. Critical path: from asked_i through the
+// of the packet arriving on each virtual channel. grant_o depends on request_i; receiver_o, class_o and credit_* on
+// in_*; freed_o on in_* and src_ready_i; the other outputs only on registers. Critical path: from request_i through the
 // arbiter to the address of the flit that is read.
 module tw_relay_memory
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
@@ -48,11 +48,11 @@ module tw_relay_memory
     // Requests of the lanes and, last, of the host; the one served gets the packet from the next reader.
     output logic                             readable_o,
     output logic                             next_reader_o,
-    input  logic [Lanes:0]                   asked_i,
-    input  logic [Lanes-1:0][QueueWidth-1:0] asked_queue_i,
-    input  logic [Lanes-1:0][2:0]            asked_size_i,
-    input  logic [Lanes-1:0]                 asked_last_i,   /// it requests the queue's last packet
-    output logic [Lanes:0]                   served_o,
+    input  logic [Lanes:0]                   request_i,
+    input  logic [Lanes-1:0][QueueWidth-1:0] request_queue_i,
+    input  logic [Lanes-1:0][2:0]            request_size_i,
+    input  logic [Lanes-1:0]                 request_last_i,   /// it requests the queue's last packet
+    output logic [Lanes:0]                   grant_o,
 
     output logic [1:0][255:0] data_o,
     output logic [1:0]        last_o,
@@ -75,18 +75,18 @@ module tw_relay_memory
 
   // verilator lint_off UNUSEDSIGNAL
   wire network_header_t header = network_header_t'(in_flit_i.data[47:0]);
-  wire relay_header_t way = relay_header_t'(in_flit_i.data[127:64]);
+  wire relay_header_t relay_header = relay_header_t'(in_flit_i.data[127:64]);
   // verilator lint_on UNUSEDSIGNAL
   wire is_credit = in_flit_i.head && header.kind == KindCredit;
-  wire for_host = way.receiver == self_i;
+  wire for_host = relay_header.receiver == self_i;
   wire announces = header.kind == KindDescriptor;
   wire announced = in_valid_i && in_flit_i.head && announces && for_host;
   wire stores = in_valid_i && !is_credit && !announced;
 
   assign credit_valid_o = in_valid_i && is_credit;
   assign credit_o = relay_credit_t'(in_flit_i.data);
-  assign receiver_o = NodeWidth'(way.receiver);
-  assign class_o = 4'(way.route_class);
+  assign receiver_o = NodeWidth'(relay_header.receiver);
+  assign class_o = 4'(relay_header.route_class);
 
   always_ff @(posedge clk_i) begin
     announce_valid_o <= announced && !rst_i;
@@ -101,55 +101,55 @@ module tw_relay_memory
     logic [2:0]            size;
     logic [EntryWidth-1:0] head;
     logic [EntryWidth-1:0] previous;
-  } coming_t;
-  coming_t coming_q[Vcs];
+  } arriving_t;
+  arriving_t arriving_q[Vcs];
   wire [VcWidth-1:0] vc = VcWidth'(in_flit_i.vc);
 
-  coming_t here;
-  logic [EntryWidth-1:0] place;
+  arriving_t packet;
+  logic [EntryWidth-1:0] entry;
   always_comb begin
-    here = coming_q[vc];
+    packet = arriving_q[vc];
     if (in_flit_i.head) begin
-      here.row = for_host ? QueueWidth'(2 * Buffers) : QueueWidth'(announces ? 32'(next_i) : Buffers + 32'(next_i));
-      here.size = header.size;
-      here.head = place;
+      packet.row = for_host ? QueueWidth'(2 * Buffers) : QueueWidth'(announces ? 32'(next_i) : Buffers + 32'(next_i));
+      packet.size = header.size;
+      packet.head = entry;
     end
   end
 
   // Free entries: first unused ones, then those freed by the readers.
-  logic [EntryWidth:0] fresh_q;
-  logic [1:0] left_valid;
-  logic [1:0][EntryWidth-1:0] left;
-  wire fresh = 32'(fresh_q) < Entries;
-  assign place = fresh ? EntryWidth'(fresh_q) : left_valid[0] ? left[0] : left[1];
+  logic [EntryWidth:0] unused_q;
+  logic [1:0] freed_valid;
+  logic [1:0][EntryWidth-1:0] freed_entry;
+  wire unused = 32'(unused_q) < Entries;
+  assign entry = unused ? EntryWidth'(unused_q) : freed_valid[0] ? freed_entry[0] : freed_entry[1];
 
   always_ff @(posedge clk_i) begin
     if (stores) begin
-      coming_q[vc] <= here;
-      coming_q[vc].previous <= place;
+      arriving_q[vc] <= packet;
+      arriving_q[vc].previous <= entry;
     end
-    if (stores && fresh) fresh_q <= fresh_q + 1;
-    if (rst_i) fresh_q <= '0;
+    if (stores && unused) unused_q <= unused_q + 1;
+    if (rst_i) unused_q <= '0;
   end
 
   // --- Departures
 
-  logic [QueueWidth-1:0] taken;  // queue whose first packet goes to a reader
-  logic [2:0] taken_size;
-  logic taken_last;
-  logic [EntryWidth-1:0] taken_head;
+  logic [QueueWidth-1:0] queue;  // queue whose first packet goes to a reader
+  logic [2:0] queue_size;
+  logic queue_last;
+  logic [EntryWidth-1:0] queue_head;
   logic [LaneWidth-1:0] lane;
-  wire takes = asked_i != '0;
+  wire dequeues = request_i != '0;
   always_comb begin
-    taken = QueueWidth'(2 * Buffers);
-    taken_size = sizes_o[2*Buffers];
-    taken_last = !several_o[2*Buffers];
+    queue = QueueWidth'(2 * Buffers);
+    queue_size = sizes_o[2*Buffers];
+    queue_last = !several_o[2*Buffers];
     lane = '0;
     for (int unsigned p = 0; p < Lanes; p++) begin
-      if (served_o[p]) begin
-        taken = asked_queue_i[p];
-        taken_size = asked_size_i[p];
-        taken_last = asked_last_i[p];
+      if (grant_o[p]) begin
+        queue = request_queue_i[p];
+        queue_size = request_size_i[p];
+        queue_last = request_last_i[p];
         lane |= LaneWidth'(p);
       end
     end
@@ -157,12 +157,12 @@ module tw_relay_memory
 
   tw_arbiter #(
       .Inputs(Lanes + 1)
-  ) turn (
+  ) arbiter (
       .clk_i,
       .rst_i,
-      .request_i     (asked_i),
-      .served_i      (asked_i != '0),
-      .grant_o       (served_o),
+      .request_i     (request_i),
+      .served_i      (request_i != '0),
+      .grant_o       (grant_o),
       .winner_valid_o(),
       .winner_index_o()
   );
@@ -173,17 +173,17 @@ module tw_relay_memory
   ) queues (
       .clk_i,
       .rst_i,
-      .enter_valid_i(stores && in_flit_i.tail),
-      .enter_queue_i(here.row),
-      .enter_size_i (here.size),
-      .enter_head_i (here.head),
-      .take_valid_i (takes),
-      .take_queue_i (taken),
-      .take_last_i  (taken_last),
-      .take_head_o  (taken_head),
-      .filled_o     (filled_o),
-      .several_o    (several_o),
-      .sizes_o      (sizes_o)
+      .enter_valid_i  (stores && in_flit_i.tail),
+      .enter_queue_i  (packet.row),
+      .enter_size_i   (packet.size),
+      .enter_head_i   (packet.head),
+      .dequeue_valid_i(dequeues),
+      .dequeue_queue_i(queue),
+      .dequeue_last_i (queue_last),
+      .dequeue_head_o (queue_head),
+      .filled_o       (filled_o),
+      .several_o      (several_o),
+      .sizes_o        (sizes_o)
   );
 
   logic [1:0] busy, freed;
@@ -203,13 +203,13 @@ module tw_relay_memory
         .store_valid_i   (stores),
         .store_head_i    (in_flit_i.head),
         .store_data_i    (in_flit_i.data),
-        .store_place_i   (place),
-        .store_previous_i(coming_q[vc].previous),
-        .begin_valid_i   (takes && next_reader_o == 1'(r)),
-        .begin_host_i    (served_o[Lanes]),
+        .store_entry_i   (entry),
+        .store_previous_i(arriving_q[vc].previous),
+        .begin_valid_i   (dequeues && next_reader_o == 1'(r)),
+        .begin_host_i    (grant_o[Lanes]),
         .begin_lane_i    (lane),
-        .begin_size_i    (taken_size),
-        .begin_place_i   (taken_head),
+        .begin_size_i    (queue_size),
+        .begin_entry_i   (queue_head),
         .busy_o          (busy[r]),
         .data_o          (data_o[r]),
         .last_o          (last_o[r]),
@@ -217,9 +217,9 @@ module tw_relay_memory
         .freed_valid_o   (freed[r]),
         .freed_class_o   (freed_class[r]),
         .freed_flits_o   (freed_flits[r]),
-        .free_valid_o    (left_valid[r]),
-        .free_ready_i    (stores && !fresh && (r == 0 || !left_valid[0])),
-        .free_place_o    (left[r])
+        .free_valid_o    (freed_valid[r]),
+        .free_ready_i    (stores && !unused && (r == 0 || !freed_valid[0])),
+        .free_entry_o    (freed_entry[r])
     );
   end
 
@@ -228,14 +228,14 @@ module tw_relay_memory
     for (int unsigned r = 0; r < 2; r++) begin
       if (freed[r]) freed_o[freed_class[r]] += CountWidth'(freed_flits[r]);
     end
-    if (announced) freed_o[ClassWidth'(way.route_class)] += CountWidth'(1);
+    if (announced) freed_o[ClassWidth'(relay_header.route_class)] += CountWidth'(1);
   end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (!rst_i && in_valid_i) begin
-      room_is_there : assert (!stores || fresh || left_valid != '0);
-      place_is_here : assert (is_credit || !in_flit_i.head || (32'(way.link) == Link && 32'(way.route_class) < Classes));
+      room_is_there : assert (!stores || unused || freed_valid != '0);
+      own_buffer : assert (is_credit || !in_flit_i.head || (32'(relay_header.link) == Link && 32'(relay_header.route_class) < Classes));
       announcements_are_short : assert (!in_flit_i.head || !announces || (in_flit_i.tail && header.size == '0));
     end
   end

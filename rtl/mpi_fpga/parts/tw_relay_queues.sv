@@ -4,8 +4,8 @@
 //
 // Order: kept in each queue. Latency: an entered packet can be taken in the next cycle. Throughput: a packet in and one
 // out per cycle. Storage: head and tail of each queue; per entry the packet behind the one that begins there.
-// take_head_o depends on take_queue_i, the other outputs only on registers. Critical path: from take_queue_i through
-// the queue's head to the address of the packet behind it.
+// dequeue_head_o depends on dequeue_queue_i, the other outputs only on registers. Critical path: from dequeue_queue_i
+// through the queue's head to the address of the packet behind it.
 module tw_relay_queues #(
     parameter int unsigned Queues = 25,
     parameter int unsigned Entries = 2048,
@@ -20,10 +20,10 @@ module tw_relay_queues #(
     input logic [2:0]            enter_size_i,   /// log2 of the packet's flits
     input logic [EntryWidth-1:0] enter_head_i,   /// entry of its first flit
 
-    input  logic                  take_valid_i,
-    input  logic [QueueWidth-1:0] take_queue_i,
-    input  logic                  take_last_i,   /// it is the queue's last packet
-    output logic [EntryWidth-1:0] take_head_o,
+    input  logic                  dequeue_valid_i,
+    input  logic [QueueWidth-1:0] dequeue_queue_i,
+    input  logic                  dequeue_last_i,   /// it is the queue's last packet
+    output logic [EntryWidth-1:0] dequeue_head_o,
 
     output logic [Queues-1:0]      filled_o,
     output logic [Queues-1:0]      several_o,  /// more than one packet
@@ -33,30 +33,30 @@ module tw_relay_queues #(
   logic [Queues-1:0] filled_q, several_q;
   logic [Queues-1:0][2:0] size_q;
 
-  logic [EntryWidth+2:0] behind_q[Entries];  // size and head of the next packet, at the head of each
-  logic [EntryWidth+2:0] behind_read_q;
-  logic follows_q;
-  logic [QueueWidth-1:0] follows_queue_q;
+  logic [EntryWidth+2:0] next_packet_q[Entries];  // size and head of the next packet, at the head of each
+  logic [EntryWidth+2:0] next_read_q;
+  logic refill_q;
+  logic [QueueWidth-1:0] refill_queue_q;
 
   assign filled_o = filled_q;
   assign several_o = several_q;
   assign sizes_o = size_q;
-  assign take_head_o = head_q[take_queue_i];
+  assign dequeue_head_o = head_q[dequeue_queue_i];
 
-  wire leaves_last = take_valid_i && take_last_i;
-  wire to_front = !filled_q[enter_queue_i] || (leaves_last && take_queue_i == enter_queue_i);
+  wire empties_queue = dequeue_valid_i && dequeue_last_i;
+  wire to_front = !filled_q[enter_queue_i] || (empties_queue && dequeue_queue_i == enter_queue_i);
 
   always_ff @(posedge clk_i) begin
-    if (enter_valid_i && !to_front) behind_q[tail_q[enter_queue_i]] <= {enter_size_i, enter_head_i};
-    if (take_valid_i) behind_read_q <= behind_q[take_head_o];
-    follows_q <= take_valid_i && !leaves_last;
-    follows_queue_q <= take_queue_i;
-    if (follows_q) begin
-      head_q[follows_queue_q] <= behind_read_q[EntryWidth-1:0];
-      size_q[follows_queue_q] <= behind_read_q[EntryWidth+:3];
-      several_q[follows_queue_q] <= behind_read_q[EntryWidth-1:0] != tail_q[follows_queue_q];
+    if (enter_valid_i && !to_front) next_packet_q[tail_q[enter_queue_i]] <= {enter_size_i, enter_head_i};
+    if (dequeue_valid_i) next_read_q <= next_packet_q[dequeue_head_o];
+    refill_q <= dequeue_valid_i && !empties_queue;
+    refill_queue_q <= dequeue_queue_i;
+    if (refill_q) begin
+      head_q[refill_queue_q] <= next_read_q[EntryWidth-1:0];
+      size_q[refill_queue_q] <= next_read_q[EntryWidth+:3];
+      several_q[refill_queue_q] <= next_read_q[EntryWidth-1:0] != tail_q[refill_queue_q];
     end
-    if (leaves_last) filled_q[take_queue_i] <= 1'b0;
+    if (empties_queue) filled_q[dequeue_queue_i] <= 1'b0;
     if (enter_valid_i) begin
       filled_q[enter_queue_i] <= 1'b1;
       tail_q[enter_queue_i] <= enter_head_i;
@@ -67,7 +67,7 @@ module tw_relay_queues #(
     if (rst_i) begin
       filled_q <= '0;
       several_q <= '0;
-      follows_q <= 1'b0;
+      refill_q <= 1'b0;
     end
   end
 endmodule

@@ -22,7 +22,7 @@ module tw_relay_reader
     input logic                  store_valid_i,
     input logic                  store_head_i,
     input logic [255:0]          store_data_i,
-    input logic [EntryWidth-1:0] store_place_i,
+    input logic [EntryWidth-1:0] store_entry_i,
     input logic [EntryWidth-1:0] store_previous_i,  /// entry of the packet's previous flit
 
     // A packet to read, only while idle.
@@ -30,7 +30,7 @@ module tw_relay_reader
     input logic                  begin_host_i,   /// for the host, which accepts a flit in each cycle,
     input logic [LaneWidth-1:0]  begin_lane_i,   /// or for this lane
     input logic [2:0]            begin_size_i,   /// log2 of its flits
-    input logic [EntryWidth-1:0] begin_place_i,
+    input logic [EntryWidth-1:0] begin_entry_i,
 
     output logic             busy_o,
     output logic [255:0]     data_o,
@@ -45,7 +45,7 @@ module tw_relay_reader
     // Entries that can be reused.
     output logic                  free_valid_o,
     input  logic                  free_ready_i,
-    output logic [EntryWidth-1:0] free_place_o
+    output logic [EntryWidth-1:0] free_entry_o
 );
   logic [255:0] flits_q[Entries];
   logic [EntryWidth-1:0] nexts_q[Entries];
@@ -56,30 +56,30 @@ module tw_relay_reader
   logic [7:0] left_q, flits_read_q;
   logic [ClassWidth-1:0] class_q;
 
-  wire goes = busy_q && (host_q || src_ready_i[lane_q]);
+  wire transfer = busy_q && (host_q || src_ready_i[lane_q]);
   wire last = left_q == 8'd1;
-  wire read = begin_valid_i || (goes && !last);
-  wire [EntryWidth-1:0] read_place = begin_valid_i ? begin_place_i : next_q;
+  wire read = begin_valid_i || (transfer && !last);
+  wire [EntryWidth-1:0] read_entry = begin_valid_i ? begin_entry_i : next_q;
   // verilator lint_off UNUSEDSIGNAL
-  wire relay_header_t came = relay_header_t'(data_q[127:64]);
+  wire relay_header_t header = relay_header_t'(data_q[127:64]);
   // verilator lint_on UNUSEDSIGNAL
 
   assign busy_o = busy_q;
   assign data_o = data_q;
   assign last_o = last;
-  assign freed_valid_o = goes && last;
-  assign freed_class_o = first_q ? ClassWidth'(came.route_class) : class_q;
+  assign freed_valid_o = transfer && last;
+  assign freed_class_o = first_q ? ClassWidth'(header.route_class) : class_q;
   assign freed_flits_o = flits_read_q;
 
   always_ff @(posedge clk_i) begin
-    if (store_valid_i) flits_q[store_place_i] <= store_data_i;
-    if (store_valid_i && !store_head_i) nexts_q[store_previous_i] <= store_place_i;
-    if (read) data_q <= flits_q[read_place];
-    if (read) next_q <= nexts_q[read_place];
-    if (goes) begin
+    if (store_valid_i) flits_q[store_entry_i] <= store_data_i;
+    if (store_valid_i && !store_head_i) nexts_q[store_previous_i] <= store_entry_i;
+    if (read) data_q <= flits_q[read_entry];
+    if (read) next_q <= nexts_q[read_entry];
+    if (transfer) begin
       left_q <= left_q - 8'd1;
       first_q <= 1'b0;
-      if (first_q) class_q <= ClassWidth'(came.route_class);
+      if (first_q) class_q <= ClassWidth'(header.route_class);
       if (last) busy_q <= 1'b0;
     end
     if (begin_valid_i) begin
@@ -101,10 +101,10 @@ module tw_relay_reader
       .rst_i,
       .in_valid_i (read),
       .in_ready_o (),
-      .in_data_i  (read_place),
+      .in_data_i  (read_entry),
       .out_valid_o(free_valid_o),
       .out_ready_i(free_ready_i),
-      .out_data_o (free_place_o),
+      .out_data_o (free_entry_o),
       .count_o    ()
   );
 endmodule

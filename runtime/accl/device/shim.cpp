@@ -14,19 +14,19 @@ const hls__calls& calls() {
 
 extern "C" {
 
-kernel__loop kernel__enter(long interval, long depth, unsigned at_once) {
+kernel__loop kernel__enter(long interval, long depth, unsigned unroll) {
   kernel__loop loop{};
-  loop.begun = -1;
+  loop.started = -1;
   loop.interval = interval;
-  loop.at_once = at_once;
+  loop.unroll = unroll;
   if (depth != KERNEL__NO_PIPELINE) calls().begin_pipeline(&loop, depth, __builtin_return_address(0));
   return loop;
 }
 int kernel__within(kernel__loop* loop) {
   return !loop->used++;
 }
-void kernel__turn(kernel__loop* loop) {
-  calls().turn(loop, __builtin_return_address(0));
+void kernel__iterate(kernel__loop* loop) {
+  calls().iterate(loop, __builtin_return_address(0));
 }
 void kernel__leave(kernel__loop* loop) {
   calls().leave(loop);
@@ -34,7 +34,7 @@ void kernel__leave(kernel__loop* loop) {
 
 static inline void uses(unsigned long address, unsigned long bytes, int writes, const void* from) {
   const auto inside = [address](int k) { return address - hls__library.memory[k] < hls__library.memory_bytes[k]; };
-  if (inside(0) || inside(1) || address < NOBODYS) calls().memory(address, bytes, writes, from);
+  if (inside(0) || inside(1) || address < LOWEST_VALID) calls().memory(address, bytes, writes, from);
 }
 
 #define EXITS(name)                                   \

@@ -23,20 +23,20 @@ struct BlockPosition {
   }
 };
 
-static void load(const float* from, BlockPosition place, Block& to) {
+static void load(const float* from, BlockPosition position, Block& to) {
   for (unsigned word = 0; word < BLOCK_SIZE * BLOCK_SIZE / kLanes; ++word) {
 #pragma HLS PIPELINE II = 1
     const unsigned line = word * kLanes / BLOCK_SIZE, first = word * kLanes % BLOCK_SIZE;
-    for (unsigned i = 0; i < kLanes; ++i) to[line][first + i] = from[place.at(line) + first + i];
+    for (unsigned i = 0; i < kLanes; ++i) to[line][first + i] = from[position.at(line) + first + i];
   }
 }
 
-static void store(const Block& from, bool transposed, BlockPosition place, float* to) {
+static void store(const Block& from, bool transposed, BlockPosition position, float* to) {
   for (unsigned word = 0; word < BLOCK_SIZE * BLOCK_SIZE / kLanes; ++word) {
 #pragma HLS PIPELINE II = 1
     const unsigned line = word * kLanes / BLOCK_SIZE, first = word * kLanes % BLOCK_SIZE;
     for (unsigned i = 0; i < kLanes; ++i)
-      to[place.at(line) + first + i] = transposed ? from[first + i][line] : from[line][first + i];
+      to[position.at(line) + first + i] = transposed ? from[first + i][line] : from[line][first + i];
   }
 }
 
@@ -62,8 +62,8 @@ void lu(float* a, float* a_block_trans, float* a_block, unsigned block_col, unsi
 #pragma HLS INTERFACE m_axi port = a_block_trans bundle = gmem1
 #pragma HLS INTERFACE m_axi port = a_block bundle = gmem2
   Block block;
-  const BlockPosition place = {block_col, block_row, blocks_per_row};
-  load(a, place, block);
+  const BlockPosition position = {block_col, block_row, blocks_per_row};
+  load(a, position, block);
   for (unsigned k = 0; k < BLOCK_SIZE; ++k) {
     float column[BLOCK_SIZE], row[BLOCK_SIZE];
     const float scale = -1.0f / block[k][k];
@@ -78,7 +78,7 @@ void lu(float* a, float* a_block_trans, float* a_block, unsigned block_col, unsi
     }
     update(block, column, row, k + 1, k + 1);
   }
-  store(block, false, place, a);
+  store(block, false, position, a);
   store(block, true, {0, 0, 1}, a_block_trans);
   store(block, false, {0, 0, 1}, a_block);
 }
@@ -90,8 +90,8 @@ void top_update(float* a, float* top_block, const float* lu_global_buffer_transp
 #pragma HLS INTERFACE m_axi port = top_block bundle = gmem1
 #pragma HLS INTERFACE m_axi port = lu_global_buffer_transposed bundle = gmem2
   Block block, diagonal;
-  const BlockPosition place = {block_col, block_row, blocks_per_row};
-  load(a, place, block);
+  const BlockPosition position = {block_col, block_row, blocks_per_row};
+  load(a, position, block);
   load(lu_global_buffer_transposed, {0, 0, 1}, diagonal);
   for (unsigned k = 0; k < BLOCK_SIZE; ++k) {
     float row[BLOCK_SIZE];
@@ -104,7 +104,7 @@ void top_update(float* a, float* top_block, const float* lu_global_buffer_transp
     }
     update(block, diagonal[k], row, k + 1, 0);
   }
-  store(block, false, place, a);
+  store(block, false, position, a);
   store(block, false, {0, 0, 1}, top_block);
 }
 
@@ -115,8 +115,8 @@ void left_update(float* a, float* left_block, const float* lu_global_buffer, uns
 #pragma HLS INTERFACE m_axi port = left_block bundle = gmem1
 #pragma HLS INTERFACE m_axi port = lu_global_buffer bundle = gmem2
   Block block, diagonal;
-  const BlockPosition place = {block_col, block_row, blocks_per_row};
-  load(a, place, block);
+  const BlockPosition position = {block_col, block_row, blocks_per_row};
+  load(a, position, block);
   load(lu_global_buffer, {0, 0, 1}, diagonal);
   for (unsigned k = 0; k < BLOCK_SIZE; ++k) {
     float column[BLOCK_SIZE];
@@ -126,7 +126,7 @@ void left_update(float* a, float* left_block, const float* lu_global_buffer, uns
     }
     update(block, column, diagonal[k], 0, k + 1);
   }
-  store(block, false, place, a);
+  store(block, false, position, a);
   store(block, true, {0, 0, 1}, left_block);
 }
 
@@ -137,8 +137,8 @@ void inner_update_mm0(float* a, const float* left_global_buffer, const float* to
 #pragma HLS INTERFACE m_axi port = left_global_buffer bundle = gmem1
 #pragma HLS INTERFACE m_axi port = top_global_buffer bundle = gmem2
   Block block, left, top;
-  const BlockPosition place = {block_col, block_row, blocks_per_row};
-  load(a, place, block);
+  const BlockPosition position = {block_col, block_row, blocks_per_row};
+  load(a, position, block);
   load(left_global_buffer, {0, 0, 1}, left);
   load(top_global_buffer, {0, 0, 1}, top);
   constexpr unsigned kTiles = BLOCK_SIZE / kTile;
@@ -154,6 +154,6 @@ void inner_update_mm0(float* a, const float* left_global_buffer, const float* to
       }
     }
   }
-  store(block, false, place, a);
+  store(block, false, position, a);
 }
 }

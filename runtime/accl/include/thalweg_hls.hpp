@@ -19,7 +19,7 @@ extern "C" {
 
 enum { HLS__CALLS_VERSION = 1, HLS__ABORTS = -1 };
 
-struct hls__place {
+struct hls__location {
   const char* file;
   unsigned line;
 };
@@ -30,18 +30,18 @@ struct hls__calls {
   /* Each user of a stream gives the bytes of its words. */
   void (*attach)(void* stream, unsigned long bytes);
   void (*deepen)(void* stream, unsigned long depth);
-  void (*push)(void* stream, const void* word, hls__place place);
-  void (*pop)(void* stream, void* word, hls__place place);
+  void (*push)(void* stream, const void* word, hls__location location);
+  void (*pop)(void* stream, void* word, hls__location location);
   int (*try_push)(void* stream, const void* word);
   int (*try_pop)(void* stream, void* word);
   int (*is_full)(void* stream);
   int (*is_empty)(void* stream);
   unsigned long (*size)(void* stream);
   /* Starts a process of a dataflow region, which calls `call(what)`. */
-  void* (*begin_process)(const char* name, void (*call)(void* what), void* what);
-  void (*join)(void* process, hls__place place);
+  void* (*begin_process)(const char* name, void (*call)(void* context), void* context);
+  void (*join)(void* process, hls__location location);
   /* Loops (kernels/device/loops.h); `from` is the return address. */
-  void (*turn)(kernel__loop* loop, const void* from);
+  void (*iterate)(kernel__loop* loop, const void* from);
   void (*leave)(kernel__loop* loop);
   void (*begin_pipeline)(kernel__loop* loop, long depth, const void* from);
   void (*pause)(long cycles);
@@ -147,7 +147,7 @@ class Stream : public IsStream {
 template <class Streams>
 void set_depth(Streams& streams, unsigned long depth) {
   if constexpr (std::is_array_v<Streams>)
-    for (auto& each : streams) set_depth(each, depth);
+    for (auto& stream : streams) set_depth(stream, depth);
   else
     streams.set_depth(depth);
 }
@@ -157,7 +157,8 @@ template <class Call>
 class Process {
  public:
   Process(const char* name, Call call) : call_(std::move(call)) {
-    process_ = hls__library.calls->begin_process(name, [](void* what) { static_cast<Process*>(what)->call_(); }, this);
+    process_ =
+        hls__library.calls->begin_process(name, [](void* context) { static_cast<Process*>(context)->call_(); }, this);
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

@@ -10,7 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum { NOBODYS = 1 << 16 };
+enum { LOWEST_VALID = 1 << 16 };
 static inline void uses(unsigned long address, unsigned long bytes, int writes, const void* from);
 #define FROM __builtin_return_address(0)
 #define OF_SIZE(size)                                        \

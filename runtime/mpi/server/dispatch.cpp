@@ -157,7 +157,7 @@ std::pair<std::uint64_t, std::uint64_t> given_and_taken(const Communicator& comm
            : holding == Holding::block        ? bytes
                                               : 0;
   };
-  return {in_all(gives(kind, at_root)), in_all(gets(kind, member, at_root))};
+  return {in_all(send_holding(kind, at_root)), in_all(receive_holding(kind, member, at_root))};
 }
 
 /// If all blocks are equal, a rank's send and receive sizes follow from the block size. Returns a description of the

@@ -151,7 +151,7 @@ template <class Each>
 std::vector<std::byte> NodeCollective::combined(std::uint32_t host, Each each) const {
   std::vector<std::byte> result;
   for (const std::uint32_t rank : rank_map_.ranks_on(host)) {
-    const KeptRequest& part = *parts_[rank];
+    const StoredRequest& part = *parts_[rank];
     if (rank == rank_map_.parent(host))
       append(result, part.send);
     else
@@ -281,7 +281,7 @@ void NodeCollective::distribute_prefixes(std::uint32_t host) {
   const auto& prefixes = hosts_[host].prefixes;
   const auto& ranks = rank_map_.ranks_on(host);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const KeptRequest& part = *parts_[ranks[i]];
+    const StoredRequest& part = *parts_[ranks[i]];
     if (part.receive.empty()) continue;
     std::vector<std::byte> result = host == 0 ? std::vector<std::byte>{} : before;
     if (inclusive || i != 0) {

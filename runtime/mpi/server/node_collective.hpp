@@ -72,12 +72,12 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
 
   [[nodiscard]] std::optional<std::uint64_t> given(std::uint32_t source, std::uint32_t destination) const;
   [[nodiscard]] std::optional<std::uint64_t> expected(std::uint32_t source, std::uint32_t destination) const;
-  [[nodiscard]] const KeptRequest& any_part(std::uint32_t host) const { return *parts_[rank_map_.parent(host)]; }
+  [[nodiscard]] const StoredRequest& any_part(std::uint32_t host) const { return *parts_[rank_map_.parent(host)]; }
 
   const RankMap& rank_map_;
   std::vector<Tick>& free_;
   Setting setting_;
-  std::vector<std::optional<KeptRequest>> parts_;  ///< own their block lists, as the ranks may resume earlier
+  std::vector<std::optional<StoredRequest>> parts_;  ///< own their block lists, as the ranks may resume earlier
   std::vector<Tick> entries_;
   std::vector<Host> hosts_;
   Tick last_in_ = 0, last_out_ = 0;

@@ -19,7 +19,7 @@ struct smi__variable {
   unsigned long size;
 };
 
-struct smi__place {
+struct smi__location {
   const char* file;
   unsigned line;
 };
@@ -31,23 +31,23 @@ enum smi__kind { SMI__SEND, SMI__RECEIVE, SMI__BCAST, SMI__SCATTER, SMI__GATHER,
 struct smi__open {
   int kind, count, other_count, type, op, peer, root, port, degree;
   const int* comm;
-  struct smi__place place;
+  struct smi__location location;
 };
 
 struct smi__calls {
   void (*open)(void* channel, const struct smi__open* open);
-  void (*push)(void* channel, struct smi__variable value, int flush, struct smi__place place);
-  void (*pop)(void* channel, struct smi__variable value, struct smi__place place);
+  void (*push)(void* channel, struct smi__variable value, int flush, struct smi__location location);
+  void (*pop)(void* channel, struct smi__variable value, struct smi__location location);
   void (*collective)(void* channel, enum smi__kind kind, struct smi__variable send, struct smi__variable receive,
-                     struct smi__place place);
+                     struct smi__location location);
   void (*world)(int* comm);
-  void (*range)(int* comm, int first, int stride, int size, struct smi__place place);
-  void (*write)(void* channel, const void* value, unsigned long size, struct smi__place place);
-  void (*read)(void* channel, void* value, unsigned long size, struct smi__place place);
-  int (*try_write)(void* channel, const void* value, unsigned long size, struct smi__place place);
-  int (*try_read)(void* channel, void* value, unsigned long size, struct smi__place place);
+  void (*range)(int* comm, int first, int stride, int size, struct smi__location location);
+  void (*write)(void* channel, const void* value, unsigned long size, struct smi__location location);
+  void (*read)(void* channel, void* value, unsigned long size, struct smi__location location);
+  int (*try_write)(void* channel, const void* value, unsigned long size, struct smi__location location);
+  int (*try_read)(void* channel, void* value, unsigned long size, struct smi__location location);
   /* An iteration starts; the loop ends. `from` is the return address. */
-  void (*turn)(struct kernel__loop* loop, const void* from);
+  void (*iterate)(struct kernel__loop* loop, const void* from);
   void (*leave)(struct kernel__loop* loop);
   void (*begin_pipeline)(struct kernel__loop* loop, long depth, const void* from);
   /* C library calls that end the process, and exceptions. */
@@ -56,7 +56,7 @@ struct smi__calls {
   /* An access to a bank's memory or an invalid address, before it happens. */
   void (*memory)(unsigned long address, unsigned long bytes, int writes, const void* from);
   /* A library's smi__channels() calls it for each channel. */
-  void (*channel)(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name);
+  void (*channel)(void* to, void* address, unsigned long bytes, unsigned long element, long depth, const char* name);
 };
 
 /* Exports of a kernel library: */

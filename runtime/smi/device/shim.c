@@ -15,16 +15,16 @@
 struct smi__library smi__library = {SMI__CALLS_VERSION, 0, 0, 0};
 
 #define CALLS smi__library.calls
-#define PLACE ((struct smi__place){file, (unsigned)line})
+#define LOCATION ((struct smi__location){file, (unsigned)line})
 
-#define OPEN(channel, ...)                                                                     \
-  do {                                                                                         \
-    channel opened;                                                                            \
-    const struct smi__open open = {__VA_ARGS__,   .count = count,   .type = type,              \
-                                   .port = port,  .degree = degree, .comm = (const int*)&comm, \
-                                   .place = PLACE};                                            \
-    CALLS->open(&opened, &open);                                                               \
-    return opened;                                                                             \
+#define OPEN(channel, ...)                                                                           \
+  do {                                                                                               \
+    channel opened;                                                                                  \
+    const struct smi__open open = {__VA_ARGS__,         .count = count,   .type = type,              \
+                                   .port = port,        .degree = degree, .comm = (const int*)&comm, \
+                                   .location = LOCATION};                                            \
+    CALLS->open(&opened, &open);                                                                     \
+    return opened;                                                                                   \
   } while (0)
 
 SMI_Channel smi__open_send(int count, int type, int peer, int port, SMI_Comm comm, int degree, const char* file,
@@ -57,26 +57,26 @@ SMI_GatherChannel smi__open_gather(int count, int recv_count, int type, int port
 
 void smi__push(SMI_Channel* chan, const void* data, int type, unsigned long size, int flush, const char* file,
                int line) {
-  CALLS->push(chan, (struct smi__variable){(void*)data, type, size}, flush, PLACE);
+  CALLS->push(chan, (struct smi__variable){(void*)data, type, size}, flush, LOCATION);
 }
 void smi__pop(SMI_Channel* chan, void* data, int type, unsigned long size, const char* file, int line) {
-  CALLS->pop(chan, (struct smi__variable){data, type, size}, PLACE);
+  CALLS->pop(chan, (struct smi__variable){data, type, size}, LOCATION);
 }
 void smi__bcast(SMI_BChannel* chan, void* data, int type, unsigned long size, const char* file, int line) {
   const struct smi__variable both = {data, type, size};
-  CALLS->collective(chan, SMI__BCAST, both, both, PLACE);
+  CALLS->collective(chan, SMI__BCAST, both, both, LOCATION);
 }
 void smi__reduce(SMI_RChannel* chan, const void* send, int send_type, unsigned long send_size, void* receive,
                  int receive_type, unsigned long receive_size, const char* file, int line) {
-  CALLS->collective(chan, SMI__REDUCE, SEND, RECEIVE, PLACE);
+  CALLS->collective(chan, SMI__REDUCE, SEND, RECEIVE, LOCATION);
 }
 void smi__scatter(SMI_ScatterChannel* chan, const void* send, int send_type, unsigned long send_size, void* receive,
                   int receive_type, unsigned long receive_size, const char* file, int line) {
-  CALLS->collective(chan, SMI__SCATTER, SEND, RECEIVE, PLACE);
+  CALLS->collective(chan, SMI__SCATTER, SEND, RECEIVE, LOCATION);
 }
 void smi__gather(SMI_GatherChannel* chan, const void* send, int send_type, unsigned long send_size, void* receive,
                  int receive_type, unsigned long receive_size, const char* file, int line) {
-  CALLS->collective(chan, SMI__GATHER, SEND, RECEIVE, PLACE);
+  CALLS->collective(chan, SMI__GATHER, SEND, RECEIVE, LOCATION);
 }
 
 SMI_Comm smi__world(void) {
@@ -85,44 +85,44 @@ SMI_Comm smi__world(void) {
   return comm;
 }
 SMI_Comm smi__range(SMI_Comm comm, int first, int stride, int size, const char* file, int line) {
-  CALLS->range((int*)&comm, first, stride, size, PLACE);
+  CALLS->range((int*)&comm, first, stride, size, LOCATION);
   return comm;
 }
 
 void smi__write(void* channel, const void* value, unsigned long size, const char* file, int line) {
-  CALLS->write(channel, value, size, PLACE);
+  CALLS->write(channel, value, size, LOCATION);
 }
 void smi__read(void* channel, void* value, unsigned long size, const char* file, int line) {
-  CALLS->read(channel, value, size, PLACE);
+  CALLS->read(channel, value, size, LOCATION);
 }
 int smi__try_write(void* channel, const void* value, unsigned long size, const char* file, int line) {
-  return CALLS->try_write(channel, value, size, PLACE);
+  return CALLS->try_write(channel, value, size, LOCATION);
 }
 int smi__try_read(void* channel, void* value, unsigned long size, const char* file, int line) {
-  return CALLS->try_read(channel, value, size, PLACE);
+  return CALLS->try_read(channel, value, size, LOCATION);
 }
 
 /* Loops, as loops.h declares them. */
-struct kernel__loop kernel__enter(long interval, long depth, unsigned at_once) {
-  struct kernel__loop loop = {.begun = -1, .interval = interval, .at_once = at_once};
+struct kernel__loop kernel__enter(long interval, long depth, unsigned unroll) {
+  struct kernel__loop loop = {.started = -1, .interval = interval, .unroll = unroll};
   if (depth != KERNEL__NO_PIPELINE) CALLS->begin_pipeline(&loop, depth, __builtin_return_address(0));
   return loop;
 }
 int kernel__within(struct kernel__loop* loop) {
   return !loop->used++;
 }
-void kernel__turn(struct kernel__loop* loop) {
-  CALLS->turn(loop, __builtin_return_address(0));
+void kernel__iterate(struct kernel__loop* loop) {
+  CALLS->iterate(loop, __builtin_return_address(0));
 }
 void kernel__leave(struct kernel__loop* loop) {
   CALLS->leave(loop);
 }
-void smi__channel(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name) {
-  CALLS->channel(to, place, bytes, element, depth, name);
+void smi__channel(void* to, void* address, unsigned long bytes, unsigned long element, long depth, const char* name) {
+  CALLS->channel(to, address, bytes, element, depth, name);
 }
 
 static inline void uses(unsigned long address, unsigned long bytes, int writes, const void* from) {
-  if (address - smi__library.memory < smi__library.memory_bytes || address < NOBODYS)
+  if (address - smi__library.memory < smi__library.memory_bytes || address < LOWEST_VALID)
     CALLS->memory(address, bytes, writes, from);
 }
 

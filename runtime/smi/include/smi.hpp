@@ -22,28 +22,30 @@ template <class T>
 concept element = (smi__type_of<T>() >= SMI_INT && smi__type_of<T>() <= SMI_SHORT);
 
 /* A source line of the program, for messages. */
-struct place {
+struct location {
   const char* file;
   int line;
-  static constexpr place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+  static constexpr location here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
 };
 
 /* A group of ranks; by default all of them. */
 class communicator {
  public:
-  communicator() : of_(smi__world()) {}
-  communicator(SMI_Comm comm) : of_(comm) {}
+  communicator() : comm_(smi__world()) {}
+  communicator(SMI_Comm comm) : comm_(comm) {}
 
-  int rank() const { return of_[0]; }
-  int size() const { return of_[1]; }
+  int rank() const { return comm_[0]; }
+  int size() const { return comm_[1]; }
   /* The communicator of its ranks first, first + stride, ..., `size` in total; the caller must be a member. */
-  communicator range(int first, int stride, int size, place at = place::here()) const {
-    return smi__range(of_, first, stride, size, at.file, at.line);
+  communicator range(int first, int stride, int size, location where = location::here()) const {
+    return smi__range(comm_, first, stride, size, where.file, where.line);
   }
-  operator SMI_Comm() const { return of_; }
+  operator SMI_Comm() const { return comm_; }
 
  private:
-  SMI_Comm of_;
+  SMI_Comm comm_;
 };
 
 enum class kind { send, receive, broadcast, scatter, gather, reduce };
@@ -76,32 +78,33 @@ class send_channel : public opened_channel<kind::send, T, Port, SMI_Channel> {
   using base = opened_channel<kind::send, T, Port, SMI_Channel>;
 
  public:
-  send_channel(int count, int destination, const communicator& comm = {}, int degree = -1, place at = place::here())
-      : base(smi__open_send(count, base::type, destination, Port, comm, degree, at.file, at.line)) {}
+  send_channel(int count, int destination, const communicator& comm = {}, int degree = -1,
+               location where = location::here())
+      : base(smi__open_send(count, base::type, destination, Port, comm, degree, where.file, where.line)) {}
 
   template <class U>
-  void push(const U& value, place at = place::here()) {
-    give(value, 0, at);
+  void push(const U& value, location where = location::here()) {
+    push_value(value, 0, where);
   }
   /* Sends the packet at once, even if it is not full. */
   template <class U>
-  void push_flush(const U& value, place at = place::here()) {
-    give(value, 1, at);
+  void push_flush(const U& value, location where = location::here()) {
+    push_value(value, 1, where);
   }
   /* Pushes one value per cycle. */
   template <class Range>
-  void push_all(const Range& values, place at = place::here()) {
-    for (const auto& value : values) push(value, at);
+  void push_all(const Range& values, location where = location::here()) {
+    for (const auto& value : values) push(value, where);
   }
-  void push_all(const T* values, int count, place at = place::here()) {
-    for (int i = 0; i < count; ++i) push(values[i], at);
+  void push_all(const T* values, int count, location where = location::here()) {
+    for (int i = 0; i < count; ++i) push(values[i], where);
   }
 
  private:
   template <class U>
-  void give(const U& value, int flush, place at) {
+  void push_value(const U& value, int flush, location where) {
     static_assert(__is_same(U, T), "the pushed value has another type than the channel");
-    smi__push(&this->opened_, &value, base::type, sizeof(T), flush, at.file, at.line);
+    smi__push(&this->opened_, &value, base::type, sizeof(T), flush, where.file, where.line);
   }
 };
 
@@ -111,12 +114,13 @@ class receive_channel : public opened_channel<kind::receive, T, Port, SMI_Channe
   using base = opened_channel<kind::receive, T, Port, SMI_Channel>;
 
  public:
-  receive_channel(int count, int source, const communicator& comm = {}, int degree = -1, place at = place::here())
-      : base(smi__open_receive(count, base::type, source, Port, comm, degree, at.file, at.line)), left_(count) {}
+  receive_channel(int count, int source, const communicator& comm = {}, int degree = -1,
+                  location where = location::here())
+      : base(smi__open_receive(count, base::type, source, Port, comm, degree, where.file, where.line)), left_(count) {}
 
-  T pop(place at = place::here()) {
+  T pop(location where = location::here()) {
     T value;
-    smi__pop(&this->opened_, &value, base::type, sizeof(T), at.file, at.line);
+    smi__pop(&this->opened_, &value, base::type, sizeof(T), where.file, where.line);
     --left_;
     return value;
   }
@@ -126,16 +130,16 @@ class receive_channel : public opened_channel<kind::receive, T, Port, SMI_Channe
   /* Each dereference pops an element. */
   class iterator {
    public:
-    iterator(receive_channel& from, place at) : from_(&from), at_(at) {}
-    T operator*() const { return from_->pop(at_); }
+    iterator(receive_channel& from, location where) : from_(&from), where_(where) {}
+    T operator*() const { return from_->pop(where_); }
     iterator& operator++() { return *this; }
     bool operator!=(end_of_message) const { return from_->left_ > 0; }
 
    private:
     receive_channel* from_;
-    place at_;
+    location where_;
   };
-  iterator begin(place at = place::here()) { return {*this, at}; }
+  iterator begin(location where = location::here()) { return {*this, where}; }
   end_of_message end() const { return {}; }
 
  private:
@@ -148,12 +152,13 @@ class broadcast_channel : public opened_channel<kind::broadcast, T, Port, SMI_BC
   using base = opened_channel<kind::broadcast, T, Port, SMI_BChannel>;
 
  public:
-  broadcast_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
-      : base(smi__open_bcast(count, base::type, Port, root, comm, degree, at.file, at.line)) {}
+  broadcast_channel(int count, int root, const communicator& comm = {}, int degree = -1,
+                    location where = location::here())
+      : base(smi__open_bcast(count, base::type, Port, root, comm, degree, where.file, where.line)) {}
 
   /* Returns the root's value. */
-  T share(T value = {}, place at = place::here()) {
-    smi__bcast(&this->opened_, &value, base::type, sizeof(T), at.file, at.line);
+  T share(T value = {}, location where = location::here()) {
+    smi__bcast(&this->opened_, &value, base::type, sizeof(T), where.file, where.line);
     return value;
   }
 };
@@ -164,13 +169,13 @@ class reduce_channel : public opened_channel<kind::reduce, T, Port, SMI_RChannel
   using base = opened_channel<kind::reduce, T, Port, SMI_RChannel>;
 
  public:
-  reduce_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
-      : base(smi__open_reduce(count, base::type, Op, Port, root, comm, degree, at.file, at.line)) {}
+  reduce_channel(int count, int root, const communicator& comm = {}, int degree = -1, location where = location::here())
+      : base(smi__open_reduce(count, base::type, Op, Port, root, comm, degree, where.file, where.line)) {}
 
   /* Returns the combined value at the root. */
-  T combine(const T& value, place at = place::here()) {
+  T combine(const T& value, location where = location::here()) {
     T all{};
-    smi__reduce(&this->opened_, &value, base::type, sizeof(T), &all, base::type, sizeof(T), at.file, at.line);
+    smi__reduce(&this->opened_, &value, base::type, sizeof(T), &all, base::type, sizeof(T), where.file, where.line);
     return all;
   }
 };
@@ -181,13 +186,14 @@ class scatter_channel : public opened_channel<kind::scatter, T, Port, SMI_Scatte
   using base = opened_channel<kind::scatter, T, Port, SMI_ScatterChannel>;
 
  public:
-  scatter_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
-      : base(smi__open_scatter(count, count, base::type, Port, root, comm, degree, at.file, at.line)) {}
+  scatter_channel(int count, int root, const communicator& comm = {}, int degree = -1,
+                  location where = location::here())
+      : base(smi__open_scatter(count, count, base::type, Port, root, comm, degree, where.file, where.line)) {}
 
   /* The root passes a value for each element of all ranks. All ranks, including the root, receive their own part. */
-  T part(const T& value = {}, place at = place::here()) {
+  T part(const T& value = {}, location where = location::here()) {
     T own{};
-    smi__scatter(&this->opened_, &value, base::type, sizeof(T), &own, base::type, sizeof(T), at.file, at.line);
+    smi__scatter(&this->opened_, &value, base::type, sizeof(T), &own, base::type, sizeof(T), where.file, where.line);
     return own;
   }
 };
@@ -198,13 +204,13 @@ class gather_channel : public opened_channel<kind::gather, T, Port, SMI_GatherCh
   using base = opened_channel<kind::gather, T, Port, SMI_GatherChannel>;
 
  public:
-  gather_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
-      : base(smi__open_gather(count, count, base::type, Port, root, comm, degree, at.file, at.line)) {}
+  gather_channel(int count, int root, const communicator& comm = {}, int degree = -1, location where = location::here())
+      : base(smi__open_gather(count, count, base::type, Port, root, comm, degree, where.file, where.line)) {}
 
   /* Each call at the root returns one element; its own values are used in its turn. */
-  T collect(const T& value = {}, place at = place::here()) {
+  T collect(const T& value = {}, location where = location::here()) {
     T all{};
-    smi__gather(&this->opened_, &value, base::type, sizeof(T), &all, base::type, sizeof(T), at.file, at.line);
+    smi__gather(&this->opened_, &value, base::type, sizeof(T), &all, base::type, sizeof(T), where.file, where.line);
     return all;
   }
 };

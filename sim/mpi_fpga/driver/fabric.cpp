@@ -48,8 +48,8 @@ const FabricConfig& checked(const FabricConfig& config) {
   return config;
 }
 
-std::string quoted(const char* what, std::string_view expected, std::string_view got) {
-  return text(what, ' ', got, ", others have ", expected);
+std::string quoted(const char* field, std::string_view expected, std::string_view got) {
+  return text(field, ' ', got, ", others have ", expected);
 }
 
 /// First inconsistency between two ranks' parts of one operation.
@@ -149,18 +149,18 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   std::optional<Group> group = Group::make(config_, graph_, members, available, *row);
   if (!group) return std::nullopt;
 
-  Communicator made;
-  made.main = {std::move(*group), *row};
-  made.submitted.resize(members.size());
-  for (const Group::Vertex& vertex : made.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << *row;
+  Communicator created;
+  created.main = {std::move(*group), *row};
+  created.submitted.resize(members.size());
+  for (const Group::Vertex& vertex : created.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << *row;
   if (config_.collective.trees == Trees::by_topology)
-    made.trees = grant(Group::by_links(config_, graph_, members), members);
-  made.rings = grant(Group::by_rings(config_, graph_, members), members);
-  made.loading.assign(handles.begin(), handles.end());
-  auto place = std::ranges::find_if(communicators_, [](const auto& known) { return !known; });
-  if (place == communicators_.end()) place = communicators_.insert(place, std::nullopt);
-  *place = std::move(made);
-  const auto context = static_cast<ContextId>(place - communicators_.begin());
+    created.trees = grant(Group::by_links(config_, graph_, members), members);
+  created.rings = grant(Group::by_rings(config_, graph_, members), members);
+  created.loading.assign(handles.begin(), handles.end());
+  auto entry = std::ranges::find_if(communicators_, [](const auto& communicator) { return !communicator; });
+  if (entry == communicators_.end()) entry = communicators_.insert(entry, std::nullopt);
+  *entry = std::move(created);
+  const auto context = static_cast<ContextId>(entry - communicators_.begin());
   load_rows(context, std::max(at, resumes_));
   return context;
 }
@@ -173,18 +173,18 @@ void Fabric::load_rows(ContextId context, Tick at) {
                               .parts = static_cast<unsigned>(1 + loaded.trees.size() + loaded.rings.size()),
                               .context = context,
                               .rank = rank,
-                              .known = !loaded.loading[rank]}));
+                              .reported = !loaded.loading[rank]}));
   each_part(loaded, [&](const Part& part) { load_rows(part, handles, at); });
 }
 
 std::optional<std::uint32_t> Fabric::free_row(std::span<const NodeId> members, unsigned spare) const {
   std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
-  unsigned most = 0;
+  unsigned max_rows_in_use = 0;
   for (const NodeId node : members) {
     used |= rows_in_use_[node];
-    most = std::max(most, static_cast<unsigned>(std::popcount(rows_in_use_[node])));
+    max_rows_in_use = std::max(max_rows_in_use, static_cast<unsigned>(std::popcount(rows_in_use_[node])));
   }
-  if (used == ~std::uint32_t{0} || most + spare >= config_.collective.contexts) return std::nullopt;
+  if (used == ~std::uint32_t{0} || max_rows_in_use + spare >= config_.collective.contexts) return std::nullopt;
   std::uint32_t everywhere = used;  // a tree may need other nodes: prefer a row free at all nodes
   for (const std::uint32_t rows : rows_in_use_) everywhere |= rows;
   return static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
@@ -240,7 +240,7 @@ void Fabric::load_rows(const Part& part, std::span<const Handle> handles, Tick a
 
 void Fabric::free_communicator(ContextId context) {
   Communicator& freed = communicator(context);
-  freed.leaving = true;
+  freed.freeing = true;
   if (journal_ && journal_->open(context)) return;
   const auto free = [&](const Part& part) {
     for (const Group::Vertex& vertex : part.group.vertices()) {
@@ -269,7 +269,7 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
   require(!reduces(request.collective) || spec::supported(request.op, request.type) ||
               (user && user->bytes == spec::size_of(request.type)),
           text("no ", spec::name(request.op), " of ", spec::name(request.type), " in the network"));
-  const auto fits = [&](const char* name, std::size_t size, Holding holding, std::span<const Block> list) {
+  const auto check_buffer = [&](const char* name, std::size_t size, Holding holding, std::span<const Block> list) {
     std::uint64_t end = holding == Holding::block_per_rank ? ranks * request.count
                         : holding == Holding::block        ? request.count
                                                            : 0;
@@ -283,51 +283,52 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
     require(size >= bytes, text("a ", name, " buffer of ", size, " bytes for ", bytes));
   };
   const bool at_root = request.rank == request.root;
-  fits("send", request.send.size(), gives(request.collective, at_root), request.send_blocks);
-  fits("receive", request.receive.size(), gets(request.collective, request.rank, at_root), request.receive_blocks);
+  check_buffer("send", request.send.size(), send_holding(request.collective, at_root), request.send_blocks);
+  check_buffer("receive", request.receive.size(), receive_holding(request.collective, request.rank, at_root),
+               request.receive_blocks);
 }
 
 /// v-forms: an inconsistency between what one entered rank sends and another one expects to receive.
-std::optional<std::string> Fabric::disagreement(const OpenCollective& operation, std::uint32_t giver,
-                                                std::uint32_t receiver) {
-  const KeptRequest &from = *operation.parts[giver], &to = *operation.parts[receiver];
-  const CollectiveRequest& any = operation.first;
-  std::uint64_t given = 0, taken = 0;
-  switch (any.collective) {
+std::optional<std::string> Fabric::count_mismatch(const OpenCollective& operation, std::uint32_t sender,
+                                                  std::uint32_t receiver) {
+  const StoredRequest &from = *operation.parts[sender], &to = *operation.parts[receiver];
+  const CollectiveRequest& first = operation.first;
+  std::uint64_t sent_count = 0, received_count = 0;
+  switch (first.collective) {
     case spec::Collective::gather:
-      if (receiver != any.root) return std::nullopt;
+      if (receiver != first.root) return std::nullopt;
       [[fallthrough]];
     case spec::Collective::allgather:
-      given = from.count;
-      taken = to.receive_blocks[giver].count;
+      sent_count = from.count;
+      received_count = to.receive_blocks[sender].count;
       break;
     case spec::Collective::scatter:
-      if (giver != any.root) return std::nullopt;
+      if (sender != first.root) return std::nullopt;
       [[fallthrough]];
     case spec::Collective::reduce_scatter:
-      given = from.send_blocks[receiver].count;
-      taken = to.count;
+      sent_count = from.send_blocks[receiver].count;
+      received_count = to.count;
       break;
     default:
-      given = from.send_blocks[receiver].count;
-      taken = to.receive_blocks[giver].count;
+      sent_count = from.send_blocks[receiver].count;
+      received_count = to.receive_blocks[sender].count;
   }
-  if (given == taken) return std::nullopt;
-  return text("rank ", giver, " has ", given, any.type == spec::Datatype::byte ? " bytes" : " elements", " for rank ",
-              receiver, ", which takes ", taken);
+  if (sent_count == received_count) return std::nullopt;
+  return text("rank ", sender, " has ", sent_count, first.type == spec::Datatype::byte ? " bytes" : " elements",
+              " for rank ", receiver, ", which takes ", received_count);
 }
 
 /// First inconsistency between a rank's part and earlier ranks' parts.
 std::optional<std::string> Fabric::compare(OpenCollective& operation, const CollectiveRequest& request) {
-  if (const auto differs = difference(operation.first, request))
-    return text(*differs, " (rank ", operation.first.rank, ")");
+  if (const auto mismatch = difference(operation.first, request))
+    return text(*mismatch, " (rank ", operation.first.rank, ")");
   if (!request.vector) return std::nullopt;
   operation.parts.resize(operation.ranks.size());
   operation.parts[request.rank].emplace(request);
   for (std::uint32_t other = 0; other < operation.ranks.size(); ++other) {
     if (other != request.rank && !operation.ranks[other]) continue;
-    if (auto differs = disagreement(operation, request.rank, other)) return differs;
-    if (auto differs = disagreement(operation, other, request.rank)) return differs;
+    if (auto mismatch = count_mismatch(operation, request.rank, other)) return mismatch;
+    if (auto mismatch = count_mismatch(operation, other, request.rank)) return mismatch;
   }
   return std::nullopt;
 }
@@ -340,9 +341,9 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   if (index == entered.size())
     entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.main.group.ranks())});
   OpenCollective& operation = entered[index];
-  if (const auto differs = compare(operation, request)) {
+  if (const auto mismatch = compare(operation, request)) {
     communicator.broken = true;
-    if (!mismatch_) mismatch_ = Mismatch{request.context, request.rank, communicator.complete + index, *differs};
+    if (!mismatch_) mismatch_ = Mismatch{request.context, request.rank, communicator.complete + index, *mismatch};
     return false;
   }
   operation.ranks[request.rank] = true;
@@ -352,13 +353,13 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   return true;
 }
 
-void Fabric::submit(const CollectiveRequest& given, Tick at) {
-  Communicator& entered = communicator(given.context);
-  CollectiveRequest request = normal(given);
+void Fabric::submit(const CollectiveRequest& submitted, Tick at) {
+  Communicator& entered = communicator(submitted.context);
+  CollectiveRequest request = normal(submitted);
   check(entered, request);
   check_time(at);
   if (!enter(entered, request, at)) return;
-  PendingOperation awaited{.handle = given.handle, .context = given.context, .rank = given.rank};
+  PendingOperation awaited{.handle = submitted.handle, .context = submitted.context, .rank = submitted.rank};
   if (journal_) awaited.operation = journal_->submit(request, entered.main.group.ranks());
   issue(request, awaited, std::max(at, resumes_));
 }
@@ -395,11 +396,11 @@ void Fabric::issue(CollectiveRequest request, PendingOperation awaited, Tick at)
 /// A handle for nodes, which they complete once per part.
 Handle Fabric::expect(const PendingOperation& awaited) {
   Handle own = awaited_.size();
-  if (unused_.empty()) {
+  if (free_handles_.empty()) {
     awaited_.emplace_back();
   } else {
-    own = unused_.back();
-    unused_.pop_back();
+    own = free_handles_.back();
+    free_handles_.pop_back();
   }
   awaited_[own] = awaited;
   return own;
@@ -411,9 +412,9 @@ void Fabric::take_completed(std::vector<Completion>& completed) {
       PendingOperation& awaited = awaited_[ended.handle];
       if (--awaited.parts > 0) continue;
       const Handle own = ended.handle;
-      const bool news = note(ended);
-      unused_.push_back(own);
-      if (!news) continue;
+      const bool is_new = record_end(ended);
+      free_handles_.push_back(own);
+      if (!is_new) continue;
     } else if (journal_) {
       if (ended.kind == Ended::Kind::arrived)
         journal_->arrived(ended.handle);
@@ -425,17 +426,17 @@ void Fabric::take_completed(std::vector<Completion>& completed) {
   ended_.clear();
 }
 
-bool Fabric::note(Ended& ended) {
-  const auto [handle, parts, context, rank, operation, known] = awaited_[ended.handle];
+bool Fabric::record_end(Ended& ended) {
+  const auto [handle, parts, context, rank, operation, reported] = awaited_[ended.handle];
   ended.handle = handle;
   std::optional<Communicator>& completed = communicators_[context];
   if (ended.kind == Ended::Kind::row) {
-    if (!known && completed) completed->loading[rank].reset();
+    if (!reported && completed) completed->loading[rank].reset();
   } else if (journal_) {
     journal_->complete(context, operation, rank);
-    if (completed->leaving && !journal_->open(context)) free_communicator(context);
+    if (completed->freeing && !journal_->open(context)) free_communicator(context);
   }
-  return !known;
+  return !reported;
 }
 
 void Fabric::send(const MessageRequest& request, Tick at) {
@@ -495,14 +496,14 @@ std::uint64_t Fabric::credits_out() const {
   return out;
 }
 
-std::uint64_t Fabric::packets_held() const {
-  std::uint64_t held = 0;
-  for (const auto& node : nodes_) held += node->packets_held();
-  return held;
+std::uint64_t Fabric::stored_packets() const {
+  std::uint64_t stored = 0;
+  for (const auto& node : nodes_) stored += node->stored_packets();
+  return stored;
 }
 
 /// The rank of a vertex, or the first one found along its chain of waits; nothing if that leads to no rank.
-std::optional<std::uint32_t> Fabric::rank_behind(const Part& part, std::uint32_t vertex) const {
+std::optional<std::uint32_t> Fabric::waited_rank(const Part& part, std::uint32_t vertex) const {
   const auto vertices = part.group.vertices();
   for (std::size_t hops = 0; hops < vertices.size(); ++hops) {
     if (vertices[vertex].row.has_rank()) return vertex;
@@ -544,12 +545,12 @@ std::vector<Waiting> Fabric::waiting() const {
       for (const Group::Vertex& vertex : part.group.vertices().first(part.group.ranks()))
         for (const Blockage& blocked : nodes_[vertex.node]->unit().blockages(now())) {
           if (blocked.context != part.row || blocked.edge == kMaxEdges) continue;
-          const std::optional<std::uint32_t> peer = rank_behind(part, vertex.peer[blocked.edge]);
+          const std::optional<std::uint32_t> peer = waited_rank(part, vertex.peer[blocked.edge]);
           if (!peer) continue;
-          const char* what = blocked.need == Blockage::Need::data     ? "to get data"
-                             : blocked.need == Blockage::Need::credit ? "to send data, as the slot is full"
-                                                                      : "to end an earlier operation";
-          result.push_back({context, vertex.row.rank, *peer, what, blocked.since});
+          const char* reason = blocked.need == Blockage::Need::data     ? "to get data"
+                               : blocked.need == Blockage::Need::credit ? "to send data, as the slot is full"
+                                                                        : "to end an earlier operation";
+          result.push_back({context, vertex.row.rank, *peer, reason, blocked.since});
         }
     });
   }

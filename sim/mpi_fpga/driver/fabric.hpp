@@ -78,7 +78,7 @@ class Fabric final : public CollectiveEngine {
   /// Outstanding credits: 0 in an idle fabric, unless it is stuck.
   [[nodiscard]] std::uint64_t credits_out() const;
   /// Packets in slots, queues and lanes: 0 in an idle fabric, unless it is stuck.
-  [[nodiscard]] std::uint64_t packets_held() const;
+  [[nodiscard]] std::uint64_t stored_packets() const;
 
  private:
   /// One operation of a communicator, until all ranks have submitted their parts.
@@ -87,7 +87,7 @@ class Fabric final : public CollectiveEngine {
     Tick at = 0;
     std::vector<bool> ranks;
     std::uint32_t count = 0;
-    std::vector<std::optional<KeptRequest>> parts{};  ///< v-form: per rank that has entered
+    std::vector<std::optional<StoredRequest>> parts{};  ///< v-form: per rank that has entered
   };
   /// An operation of the caller, completed once when all its parts have completed.
   struct PendingOperation {
@@ -96,7 +96,7 @@ class Fabric final : public CollectiveEngine {
     ContextId context = 0;
     std::uint32_t rank = 0;
     std::uint64_t operation = 0;  ///< number in the journal
-    bool known = false;           ///< its completion was reported before the fabric restarted
+    bool reported = false;        ///< its completion was reported before the fabric restarted
   };
   /// One row of a communicator in the tables of its nodes.
   struct Part {
@@ -116,7 +116,7 @@ class Fabric final : public CollectiveEngine {
     std::vector<std::uint64_t> submitted;        ///< parts, per rank
     std::uint64_t complete = 0;                  ///< operations that all ranks have entered
     std::deque<OpenCollective> entered;          ///< later operations
-    bool leaving = false;                        ///< freed once its repeated operations have ended
+    bool freeing = false;                        ///< freed once its repeated operations have ended
     bool broken = false;  ///< parts of one operation are inconsistent: later ones are not executed
   };
 
@@ -134,16 +134,16 @@ class Fabric final : public CollectiveEngine {
   [[nodiscard]] Handle expect(const PendingOperation& awaited);
   void issue(CollectiveRequest request, PendingOperation awaited, Tick at);
   /// False if the caller already knows the completion.
-  [[nodiscard]] bool note(Ended& ended);
+  [[nodiscard]] bool record_end(Ended& ended);
   void give_up_links();
   [[nodiscard]] FabricConfig rerouted() const;
-  void begin_again(FabricConfig next);
-  void begin_operations_again();
-  [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Part& part, std::uint32_t vertex) const;
+  void restart(FabricConfig next);
+  void restart_operations();
+  [[nodiscard]] std::optional<std::uint32_t> waited_rank(const Part& part, std::uint32_t vertex) const;
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
-  [[nodiscard]] static std::optional<std::string> disagreement(const OpenCollective& operation, std::uint32_t giver,
-                                                               std::uint32_t receiver);
+  [[nodiscard]] static std::optional<std::string> count_mismatch(const OpenCollective& operation, std::uint32_t sender,
+                                                                 std::uint32_t receiver);
   [[nodiscard]] static std::optional<std::string> compare(OpenCollective& operation, const CollectiveRequest& request);
   [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
 
@@ -155,7 +155,7 @@ class Fabric final : public CollectiveEngine {
   Messages messages_;
   std::vector<Ended> ended_;
   std::vector<PendingOperation> awaited_;  ///< by the nodes' handles for rows and collectives
-  std::vector<Handle> unused_;             ///< free handles
+  std::vector<Handle> free_handles_;       ///< free handles
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<JoinedLink> links_;                          ///< links with faults
   std::deque<std::optional<Communicator>> communicators_;  ///< stable addresses: nodes refer to their groups
@@ -164,7 +164,7 @@ class Fabric final : public CollectiveEngine {
 
   // Recovery from failed links:
   std::optional<std::string> failure_;
-  std::vector<LinkConfig> without_;
+  std::vector<LinkConfig> removed_links_;
   std::vector<Recovery> recoveries_;
   std::optional<Journal> journal_;              ///< present if the fabric can restart
   Tick resumes_ = 0;                            ///< nothing starts earlier

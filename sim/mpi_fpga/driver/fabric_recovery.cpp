@@ -11,45 +11,46 @@
 namespace thalweg::mpi_fpga {
 
 void Fabric::give_up_links() {
-  std::vector<Recovery> given_up;
-  bool fewer = false;
+  std::vector<Recovery> recoveries;
+  bool link_removed = false;
   for (const JoinedLink& joined : links_) {
     const auto& [config, link] = joined;
     const std::string failure = describe_failure(joined, config_.ticks_per_second);
     if (failure.empty()) continue;
     if (!failure_) failure_ = failure;
     const auto& reset = link->lost_by();
-    given_up.push_back({.link = link_name(config),
-                        .reset = reset.has_value(),
-                        .silent_since = reset ? reset->at : link->silent_since(),
-                        .given_up = now(),
-                        .resumed = now() + config_.faults.rebuild});
+    recoveries.push_back({.link = link_name(config),
+                          .reset = reset.has_value(),
+                          .silent_since = reset ? reset->at : link->silent_since(),
+                          .given_up = now(),
+                          .resumed = now() + config_.faults.rebuild});
     if (reset) continue;
-    fewer = true;
-    without_.push_back(config);
+    link_removed = true;
+    removed_links_.push_back(config);
   }
-  if (given_up.empty()) return;
+  if (recoveries.empty()) return;
   if (!journal_) return;
   FabricConfig next;
   try {
-    next = fewer ? rerouted() : config_;
+    next = link_removed ? rerouted() : config_;
   } catch (const std::exception& error) {
     *failure_ += std::string(", and ") + error.what();
     return;
   }
   failure_.reset();
-  begin_again(std::move(next));
-  recoveries_.insert(recoveries_.end(), given_up.begin(), given_up.end());
+  restart(std::move(next));
+  recoveries_.insert(recoveries_.end(), recoveries.begin(), recoveries.end());
 }
 
 /// The configuration without the links that were given up. Throws what FaultConfig::reroute throws.
 FabricConfig Fabric::rerouted() const {
   FabricConfig next = config_;
   std::erase_if(next.links, [&](const LinkConfig& link) {
-    return std::ranges::any_of(
-        without_, [&](const LinkConfig& gone) { return gone.node_a == link.node_a && gone.port_a == link.port_a; });
+    return std::ranges::any_of(removed_links_, [&](const LinkConfig& removed) {
+      return removed.node_a == link.node_a && removed.port_a == link.port_a;
+    });
   });
-  NetworkConfig tables = config_.faults.reroute(without_);
+  NetworkConfig tables = config_.faults.reroute(removed_links_);
   next.grid.clear();
   next.routes = std::move(tables.routes);
   next.layer = std::move(tables.layer);
@@ -59,7 +60,7 @@ FabricConfig Fabric::rerouted() const {
 
 /// Resets all nodes, loads new routes and the rows of all communicators, and restarts incomplete operations.
 /// Communicators keep their trees, and thus the order of operands; only the paths between neighbours change.
-void Fabric::begin_again(FabricConfig next) {
+void Fabric::restart(FabricConfig next) {
   for (const LinkUse& use : link_use())
     flits_before_[std::size_t{use.node} * config_.router.link_ports + use.port] = use.flits;
   for (NodeId node = 0; node < config_.nodes; ++node) unrouted_before_[node] = unrouted(node);
@@ -67,17 +68,17 @@ void Fabric::begin_again(FabricConfig next) {
   nodes_.clear();
   messages_ = {};
   awaited_.clear();
-  unused_.clear();
+  free_handles_.clear();
   own_scheduler_ = std::make_unique<Scheduler>(horizon(next), now());
   scheduler_ = own_scheduler_.get();
   config_ = std::move(next);
   graph_ = Graph(config_);
   resumes_ = now() + config_.faults.rebuild;
   build();
-  begin_operations_again();
+  restart_operations();
 }
 
-void Fabric::begin_operations_again() {
+void Fabric::restart_operations() {
   for (ContextId context = 0; context < communicators_.size(); ++context)
     if (communicators_[context]) load_rows(context, resumes_);
   for (auto& [context, log] : journal_->logs())
@@ -95,7 +96,7 @@ void Fabric::begin_operations_again() {
                .context = context,
                .rank = request.rank,
                .operation = log.closed + i,
-               .known = part->complete},
+               .reported = part->complete},
               resumes_);
       }
   for (const auto& [handle, message] : journal_->messages())

@@ -23,16 +23,16 @@ Group::Group(std::span<const NodeId> members)
 }
 
 void Group::join(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b) {
-  const auto end = [this](std::uint32_t from, unsigned edge, std::uint32_t to, unsigned there) {
+  const auto end = [this](std::uint32_t from, unsigned edge, std::uint32_t to, unsigned peer_edge) {
     vertices_[from].peer[edge] = to;
     vertices_[from].row.used |= 1u << edge;
-    vertices_[from].row.edges[edge] = {.neighbour = vertices_[to].node, .there = static_cast<std::uint8_t>(there)};
+    vertices_[from].row.edges[edge] = {.neighbour = vertices_[to].node, .there = static_cast<std::uint8_t>(peer_edge)};
   };
   end(a, edge_a, b, edge_b);
   end(b, edge_b, a, edge_a);
 }
 
-void Group::hang(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b) {
+void Group::attach_child(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b) {
   join(a, edge_a, b, edge_b);
   vertices_[a].row.down |= 1u << edge_a;
   vertices_[b].row.up = 1u << edge_b;
@@ -80,7 +80,7 @@ Group Group::by_rank(std::span<const NodeId> members) {
       if (v & (bit - 1))
         group.join(v, k, v + bit, k);
       else
-        group.hang(v, k, v + bit, k);
+        group.attach_child(v, k, v + bit, k);
     }
   group.label_from(0);
   for (Vertex& vertex : group.vertices_) vertex.row.by_rank = true;
@@ -106,7 +106,7 @@ std::optional<Group> Group::by_topology(std::span<const NodeId> members, const T
     const std::uint32_t parent = vertex_at(branch.parent), child = vertex_at(branch.node);
     const unsigned down = group.free_edge(parent, branch.parent_port), up = group.free_edge(child, branch.port);
     if (down == kMaxEdges || up == kMaxEdges) return std::nullopt;
-    group.hang(parent, down, child, up);
+    group.attach_child(parent, down, child, up);
   }
   group.label_from(vertex_at(tree.top));
   const std::optional<Box> box = Box::of(members, config.grid);
@@ -120,9 +120,9 @@ std::optional<Group> Group::by_topology(std::span<const NodeId> members, const T
   for (const Vertex& vertex : group.vertices_) {
     if (vertex.row.has_rank() && std::popcount(vertex.row.tree()) >= static_cast<int>(Program::kMaxProcesses))
       return std::nullopt;
-    bool right = true;
-    each_bit(vertex.row.used, [&](unsigned k) { right &= reaches(vertex.node, vertex.row.edges[k].neighbour); });
-    if (!right) return std::nullopt;
+    bool routable = true;
+    each_bit(vertex.row.used, [&](unsigned k) { routable &= reaches(vertex.node, vertex.row.edges[k].neighbour); });
+    if (!routable) return std::nullopt;
   }
   return group;
 }
@@ -133,8 +133,8 @@ std::optional<PortGraph> Group::torus(const FabricConfig& config, const Graph& g
   if (members.size() < 2 || graph.ports() > kMaxEdges) return std::nullopt;
   for (std::size_t d = 0; d < box.size.size(); ++d)
     if (box.size[d] != 1 && box.size[d] != config.grid[d]) return std::nullopt;
-  std::vector<std::uint32_t> place(config.nodes, PortGraph::kNone);
-  for (std::size_t rank = 0; rank < members.size(); ++rank) place[members[rank]] = box.place[rank];
+  std::vector<std::uint32_t> position(config.nodes, PortGraph::kNone);
+  for (std::size_t rank = 0; rank < members.size(); ++rank) position[members[rank]] = box.position[rank];
   const auto direct = [&](NodeId from, unsigned port, NodeId to) {
     return config.routes[std::size_t{from} * config.nodes + to].port == port;
   };
@@ -142,9 +142,9 @@ std::optional<PortGraph> Group::torus(const FabricConfig& config, const Graph& g
   for (const NodeId node : members)
     for (unsigned port = 0; port < graph.ports(); ++port) {
       const Graph::End end = graph.peer(node, port);
-      if (end.node == Graph::kNone || place[end.node] == PortGraph::kNone) continue;
+      if (end.node == Graph::kNone || position[end.node] == PortGraph::kNone) continue;
       if (direct(node, port, end.node) && direct(end.node, end.port, node))
-        links.peer(place[node], port) = {place[end.node], end.port};
+        links.peer(position[node], port) = {position[end.node], end.port};
     }
   for (std::uint32_t at = 0; at < links.vertices; ++at)
     for (unsigned port = 0; port < links.ports; ++port) {
@@ -161,7 +161,7 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
   const std::optional<PortGraph> links = box ? torus(config, graph, members, *box) : std::nullopt;
   if (!links) return {};
   std::vector<std::uint32_t> rank_at(members.size());
-  for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box->place[rank]] = rank;
+  for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box->position[rank]] = rank;
   const auto branches = [&](const Parents& parents) {
     std::vector<Row::Branch> result(members.size());  // per position
     for (std::uint32_t at = 0; at < members.size(); ++at) {
@@ -186,9 +186,9 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
     Group& group = groups.emplace_back(Group(members));
     group.doubles_ = false;
     group.rank_ = rank_at;
-    group.label_ = box->place;
+    group.label_ = box->position;
     for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
-      const std::uint32_t at = box->place[rank];
+      const std::uint32_t at = box->position[rank];
       for (unsigned port = 0; port < links->ports; ++port)
         if (const PortGraph::End end = links->peer(at, port); end.vertex != PortGraph::kNone)
           group.join(rank, port, rank_at[end.vertex], end.port);
@@ -209,7 +209,8 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
 }
 
 /// The ring of ranks in a given order, each with edges to the next and the previous one.
-Group Group::round(std::span<const NodeId> members, std::span<const std::uint32_t> order, std::span<const Way> ways) {
+Group Group::ring(std::span<const NodeId> members, std::span<const std::uint32_t> order,
+                  std::span<const RingEdges> edges) {
   Group group(members);
   const std::uint32_t ranks = group.ranks();
   group.doubles_ = false;
@@ -217,13 +218,13 @@ Group Group::round(std::span<const NodeId> members, std::span<const std::uint32_
     const std::uint32_t rank = order[label], next = (label + 1) % ranks;
     group.rank_[label] = rank;
     group.label_[rank] = label;
-    group.join(rank, ways[label].out, order[next], ways[next].in);
+    group.join(rank, edges[label].out, order[next], edges[next].in);
   }
   for (std::uint32_t label = 0; label < ranks; ++label) {
     Row& row = group.vertices_[order[label]].row;
     row.ranks = ranks;
     row.label = label;
-    const std::uint32_t next = row.next = 1u << ways[label].out, previous = row.previous = 1u << ways[label].in;
+    const std::uint32_t next = row.next = 1u << edges[label].out, previous = row.previous = 1u << edges[label].in;
     // For allreduce, the ring is cut into a path from label 0 to the last label, with its top in the middle.
     const std::uint32_t middle = ranks / 2, ends = (label > 0 ? previous : 0) | (label + 1 < ranks ? next : 0);
     row.up = label < middle ? next : label > middle ? previous : 0;
@@ -237,38 +238,39 @@ std::vector<Group> Group::by_rings(const FabricConfig& config, const Graph& grap
   if (ranks < 2) return {};
   std::vector<Group> groups;
   std::vector<std::uint32_t> order(ranks);
-  std::vector<Way> ways(ranks);
-  const auto both_ways = [&] {
-    groups.push_back(round(members, order, ways));
+  std::vector<RingEdges> edges(ranks);
+  const auto add_both_directions = [&] {
+    groups.push_back(ring(members, order, edges));
     std::ranges::reverse(order);
-    std::ranges::reverse(ways);
-    for (Way& way : ways) std::swap(way.in, way.out);
-    groups.push_back(round(members, order, ways));
+    std::ranges::reverse(edges);
+    for (RingEdges& edge_pair : edges) std::swap(edge_pair.in, edge_pair.out);
+    groups.push_back(ring(members, order, edges));
   };
   const bool by_links = config.collective.trees == Trees::by_topology;
   const std::optional<Box> box = by_links ? Box::of(members, config.grid) : std::nullopt;
   if (const auto links = box ? torus(config, graph, members, *box) : std::nullopt) {
-    for (const RingWay& ring : hamiltonian_rings(*links)) {
+    for (const RingPath& path : hamiltonian_rings(*links)) {
       for (std::uint32_t i = 0; i < ranks; ++i) {
-        const PortGraph::End next = links->peer(ring.vertices[i], ring.ports[i]);
-        order[i] = static_cast<std::uint32_t>(std::ranges::find(box->place, ring.vertices[i]) - box->place.begin());
-        ways[i].out = ring.ports[i];
-        ways[(i + 1) % ranks].in = next.port;
+        const PortGraph::End next = links->peer(path.vertices[i], path.ports[i]);
+        order[i] =
+            static_cast<std::uint32_t>(std::ranges::find(box->position, path.vertices[i]) - box->position.begin());
+        edges[i].out = path.ports[i];
+        edges[(i + 1) % ranks].in = next.port;
       }
-      both_ways();
+      add_both_directions();
     }
   }
   if (groups.empty()) {
     std::iota(order.begin(), order.end(), 0u);
-    std::ranges::fill(ways, Way{.in = 0, .out = 1});
-    both_ways();
+    std::ranges::fill(edges, RingEdges{.in = 0, .out = 1});
+    add_both_directions();
   }
   return groups;
 }
 
-unsigned Group::free_edge(std::uint32_t vertex, unsigned wanted) const {
+unsigned Group::free_edge(std::uint32_t vertex, unsigned preferred) const {
   const std::uint32_t used = vertices_[vertex].row.used;
-  if (wanted < kMaxEdges && !(used >> wanted & 1)) return wanted;
+  if (preferred < kMaxEdges && !(used >> preferred & 1)) return preferred;
   const std::uint32_t links = ports_ < kMaxEdges ? (1u << ports_) - 1 : ~0u;
   const std::uint32_t beyond = ~used & ~links;
   return static_cast<unsigned>(std::countr_zero(beyond ? beyond : ~used));
@@ -279,18 +281,18 @@ bool Group::double_by_rank() {
     for (unsigned k = 0; 1u << k < ranks(); ++k) {
       const std::uint32_t bit = 1u << k, other = v + bit;
       if (v & bit || other >= ranks()) continue;
-      unsigned edge = k, there = k;
+      unsigned edge = k, peer_edge = k;
       if (!vertices_[v].row.by_rank) {
         edge = free_edge(v, kMaxEdges);
-        there = free_edge(other, kMaxEdges);
-        if (edge == kMaxEdges || there == kMaxEdges) {
+        peer_edge = free_edge(other, kMaxEdges);
+        if (edge == kMaxEdges || peer_edge == kMaxEdges) {
           for (Vertex& vertex : vertices_) vertex.row.doubling = {};
           return false;
         }
-        join(v, edge, other, there);
+        join(v, edge, other, peer_edge);
       }
       vertices_[v].row.doubling[k] = 1u << edge;
-      vertices_[other].row.doubling[k] = 1u << there;
+      vertices_[other].row.doubling[k] = 1u << peer_edge;
     }
   return true;
 }
@@ -328,19 +330,19 @@ bool Group::exchange_by_dimensions(const Box& box) {
     if (size == 1) continue;
     std::map<std::uint32_t, std::vector<std::uint32_t>> groups;  // by the row's first position
     for (std::uint32_t v = 0; v < ranks(); ++v) {
-      const unsigned at = box.coordinate(box.place[v], d);
-      auto& group = groups[box.place[v] - at * stride];
+      const unsigned at = box.coordinate(box.position[v], d);
+      auto& group = groups[box.position[v] - at * stride];
       group.resize(size);
       group[at] = v;
     }
     stride *= size;
     for (const auto& [key, group] : groups)
-      for (unsigned place = 0; place < size; ++place) {
-        Row& row = vertices_[group[place]].row;
+      for (unsigned position = 0; position < size; ++position) {
+        Row& row = vertices_[group[position]].row;
         row.stages[row.stage_count++] = {.peers = ((1u << (size - 1)) - 1) << base,
-                                         .place = static_cast<std::uint8_t>(place)};
-        for (unsigned other = place + 1; other < size; ++other)
-          join(group[place], base + other - 1, group[other], base + place);
+                                         .place = static_cast<std::uint8_t>(position)};
+        for (unsigned other = position + 1; other < size; ++other)
+          join(group[position], base + other - 1, group[other], base + position);
       }
     base += size - 1;
   }

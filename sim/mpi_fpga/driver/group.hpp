@@ -69,10 +69,10 @@ class Group {
   explicit Group(std::span<const NodeId> members);
   void join(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b);
   /// Joins a and b by a tree edge, with a as the parent.
-  void hang(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b);
-  /// Index for another edge of a vertex: `wanted` if free, else preferably not that of a link port; kMaxEdges: none is
-  /// free.
-  [[nodiscard]] unsigned free_edge(std::uint32_t vertex, unsigned wanted) const;
+  void attach_child(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b);
+  /// Index for another edge of a vertex: `preferred` if free, else preferably not that of a link port; kMaxEdges: none
+  /// is free.
+  [[nodiscard]] unsigned free_edge(std::uint32_t vertex, unsigned preferred) const;
   /// Adds edges between ranks whose numbers differ in one bit; by rank, they include the tree's. False if a row has no
   /// room.
   [[nodiscard]] bool double_by_rank();
@@ -81,11 +81,11 @@ class Group {
   [[nodiscard]] static std::optional<PortGraph> torus(const FabricConfig& config, const Graph& graph,
                                                       std::span<const NodeId> members, const Box& box);
   /// A rank's edges on a ring.
-  struct Way {
+  struct RingEdges {
     unsigned in = 0, out = 0;
   };
-  [[nodiscard]] static Group round(std::span<const NodeId> members, std::span<const std::uint32_t> order,
-                                   std::span<const Way> ways);
+  [[nodiscard]] static Group ring(std::span<const NodeId> members, std::span<const std::uint32_t> order,
+                                  std::span<const RingEdges> edges);
   /// Assigns the labels by a walk down the tree edges from the top.
   void label_from(std::uint32_t top);
 

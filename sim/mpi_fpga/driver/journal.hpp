@@ -20,8 +20,8 @@ class Journal {
  public:
   /// One rank's part of an operation.
   struct Part {
-    KeptRequest request;
-    std::vector<std::byte> given{};
+    StoredRequest request;
+    std::vector<std::byte> data{};
     bool complete = false;            ///< completion reported to the caller
     bool running = true;              ///< in execution; if `complete`, repeated
     std::vector<std::byte> unused{};  ///< receive buffer for a repeated part
@@ -44,8 +44,8 @@ class Journal {
     log.submitted.resize(ranks);
     const std::uint64_t number = log.submitted[request.rank]++;
     while (log.open.size() <= number - log.closed) log.open.emplace_back(ranks);
-    Part part{.request = KeptRequest(request), .given = {request.send.begin(), request.send.end()}};
-    part.request.send = part.given;
+    Part part{.request = StoredRequest(request), .data = {request.send.begin(), request.send.end()}};
+    part.request.send = part.data;
     log.open[number - log.closed][request.rank] = std::move(part);
     return number;
   }
@@ -54,13 +54,13 @@ class Journal {
     Part& completed = *log.open[number - log.closed][rank];
     completed.complete = true;
     completed.running = false;
-    const auto over = [](const std::optional<Part>& part) { return part && !part->running; };
-    for (; !log.open.empty() && std::ranges::all_of(log.open.front(), over); ++log.closed) log.open.pop_front();
+    const auto is_done = [](const std::optional<Part>& part) { return part && !part->running; };
+    for (; !log.open.empty() && std::ranges::all_of(log.open.front(), is_done); ++log.closed) log.open.pop_front();
   }
   /// True if parts of a communicator's operations are in execution, even if all were reported to the caller.
   [[nodiscard]] bool open(ContextId context) const {
-    const auto found = logs_.find(context);
-    return found != logs_.end() && !found->second.open.empty();
+    const auto entry = logs_.find(context);
+    return entry != logs_.end() && !entry->second.open.empty();
   }
   void forget(ContextId context) { logs_.erase(context); }
   [[nodiscard]] std::map<ContextId, Log>& logs() { return logs_; }
@@ -68,8 +68,8 @@ class Journal {
   void send(const MessageRequest& request) { messages_[request.handle] = {request}; }
   /// False if it was already reported.
   [[nodiscard]] bool injected(Handle handle) {
-    const auto found = messages_.find(handle);
-    return found == messages_.end() || !std::exchange(found->second.injected, true);
+    const auto entry = messages_.find(handle);
+    return entry == messages_.end() || !std::exchange(entry->second.injected, true);
   }
   void arrived(Handle handle) { messages_.erase(handle); }
   [[nodiscard]] const std::map<Handle, Message>& messages() const { return messages_; }

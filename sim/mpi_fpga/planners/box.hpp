@@ -13,24 +13,24 @@
 namespace thalweg::mpi_fpga {
 
 struct Box {
-  std::vector<unsigned> size;        ///< coordinates in use, per dimension
-  std::vector<std::uint32_t> place;  ///< per rank: its index in the box, first dimension fastest
+  std::vector<unsigned> size;           ///< coordinates in use, per dimension
+  std::vector<std::uint32_t> position;  ///< per rank: its index in the box, first dimension fastest
 
   /// Nothing if the members do not form a box, or there is no grid.
   [[nodiscard]] static std::optional<Box> of(std::span<const NodeId> members, std::span<const unsigned> grid) {
     Box box{{}, std::vector<std::uint32_t>(members.size())};
-    std::uint32_t stride = 1, places = 1;
+    std::uint32_t stride = 1, volume = 1;
     for (std::size_t d = 0; d < grid.size(); stride *= grid[d++]) {
       std::vector<bool> in_use(grid[d]);
       for (const NodeId node : members) in_use[node / stride % grid[d]] = true;
       for (std::size_t rank = 0; rank < members.size(); ++rank) {
         const auto end = in_use.begin() + static_cast<std::ptrdiff_t>(members[rank] / stride % grid[d]);
-        box.place[rank] += places * static_cast<std::uint32_t>(std::count(in_use.begin(), end, true));
+        box.position[rank] += volume * static_cast<std::uint32_t>(std::count(in_use.begin(), end, true));
       }
       box.size.push_back(static_cast<unsigned>(std::ranges::count(in_use, true)));
-      places *= box.size.back();
+      volume *= box.size.back();
     }
-    if (grid.empty() || places != members.size()) return std::nullopt;
+    if (grid.empty() || volume != members.size()) return std::nullopt;
     return box;
   }
 

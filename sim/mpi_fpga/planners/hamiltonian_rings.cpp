@@ -12,9 +12,9 @@ class Search {
  public:
   explicit Search(const PortGraph& graph) : graph_(graph), family_(graph.peers.size(), kNone) {}
 
-  [[nodiscard]] std::vector<RingWay> run() {
+  [[nodiscard]] std::vector<RingPath> run() {
     if (!by_dimensions()) return {};
-    std::vector<RingWay> ways;
+    std::vector<RingPath> rings;
     std::minstd_rand random;
     for (std::size_t tries = kTries * graph_.vertices; tries > 0 && rings_ > families_; --tries) {
       const auto vertex = static_cast<std::uint32_t>(random() % graph_.vertices);
@@ -24,13 +24,13 @@ class Search {
     }
     if (rings_ > families_) return {};
     for (std::uint8_t family = 0; family < families_; ++family) {
-      RingWay& way = ways.emplace_back();
+      RingPath& ring = rings.emplace_back();
       follow(links(0, family)[0], [&](Exit exit) {
-        way.vertices.push_back(exit.vertex);
-        way.ports.push_back(static_cast<std::uint8_t>(exit.port));
+        ring.vertices.push_back(exit.vertex);
+        ring.ports.push_back(static_cast<std::uint8_t>(exit.port));
       });
     }
-    return ways;
+    return rings;
   }
 
  private:
@@ -47,7 +47,7 @@ class Search {
       for (std::uint32_t vertex = 0; vertex < graph_.vertices; ++vertex) {
         const Exit end = graph_.peer(vertex, port);
         if (end.vertex == PortGraph::kNone || end.port != there.port) return false;
-        give({vertex, port}, families_);
+        assign({vertex, port}, families_);
       }
       std::vector<bool> seen(graph_.vertices);
       for (std::uint32_t vertex = 0; vertex < graph_.vertices; ++vertex) {
@@ -108,15 +108,15 @@ class Search {
       const int change = more(uv, zw) + more(uz, vw);
       if (change > 0) return false;
       rings_ = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(rings_) + change);
-      for (const Exit side : {uv, zw}) give(side, other);
-      for (const Exit side : {uz, vw}) give(side, one);
+      for (const Exit side : {uv, zw}) assign(side, other);
+      for (const Exit side : {uz, vw}) assign(side, one);
       return true;
     };
     for (const Exit zw : links(z, one))
       for (const Exit vw : links(v, other))
         if (close(zw, vw)) return;
   }
-  void give(Exit exit, std::uint8_t to) { family(exit) = family(graph_.peer(exit.vertex, exit.port)) = to; }
+  void assign(Exit exit, std::uint8_t to) { family(exit) = family(graph_.peer(exit.vertex, exit.port)) = to; }
 
   const PortGraph& graph_;
   std::uint8_t families_ = 0;
@@ -126,7 +126,7 @@ class Search {
 
 }  // namespace
 
-std::vector<RingWay> hamiltonian_rings(const PortGraph& graph) {
+std::vector<RingPath> hamiltonian_rings(const PortGraph& graph) {
   return Search(graph).run();
 }
 

@@ -10,7 +10,7 @@
 namespace thalweg::mpi_fpga {
 
 /// The vertices in ring order, and the port by which the ring leaves each; the last one leads back to the first.
-struct RingWay {
+struct RingPath {
   std::vector<std::uint32_t> vertices;
   std::vector<std::uint8_t> ports;
 };
@@ -20,6 +20,6 @@ struct RingWay {
 /// built from the rings of each dimension: if opposite sides of a square belong to the rings of two dimensions, these
 /// exchange their sides unless that increases the number of rings. Deterministic per graph. None if links do not leave
 /// all vertices alike, as in a torus, or if the random search fails, as on many tori with a dimension of 2.
-[[nodiscard]] std::vector<RingWay> hamiltonian_rings(const PortGraph& graph);
+[[nodiscard]] std::vector<RingPath> hamiltonian_rings(const PortGraph& graph);
 
 }  // namespace thalweg::mpi_fpga

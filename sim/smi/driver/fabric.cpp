@@ -52,10 +52,10 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                const MakeNode& make_node, std::unique_ptr<Parts> made)
     : assembly_(description, [&]() -> const Kinds& {
         auto& m = *made;
-        require(endpoints.size() == description.nodes.size() && endpoints.size() <= kMostRanks,
+        require(endpoints.size() == description.nodes.size() && endpoints.size() <= kMaxRanks,
                 std::to_string(description.nodes.size()) + " ranks and programs for " +
                     std::to_string(endpoints.size()) + "; the numbers must be equal, and at most " +
-                    std::to_string(kMostRanks));
+                    std::to_string(kMaxRanks));
         m.ticks_per_second = description.ticks_per_second;
         const auto ticks = static_cast<double>(description.ticks_per_second);
         m.kinds.nodes["smi"] = [&m, &endpoints, &make_node, ticks](const Values& values, unsigned rank,
@@ -127,7 +127,7 @@ void Fabric::load(const std::vector<Tables>& tables) {
             "rank " + std::to_string(rank) + " has " + std::to_string(node.links()) + " links, but tables for " +
                 std::to_string(of.send.size()) + " and " + std::to_string(of.receive.size()));
     for (unsigned link = 0; link < node.links(); ++link) {
-      require(of.send[link].size() <= kMostRanks && of.receive[link].size() <= 2 * kMostPorts,
+      require(of.send[link].size() <= kMaxRanks && of.receive[link].size() <= 2 * kMaxPorts,
               "a table of rank " + std::to_string(rank) + " is too long");
       for (unsigned i = 0; i < of.send[link].size(); ++i) node.load_send(link, i, of.send[link][i]);
       for (unsigned i = 0; i < of.receive[link].size(); ++i) node.load_receive(link, i, of.receive[link][i]);

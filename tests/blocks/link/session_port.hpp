@@ -8,7 +8,11 @@ namespace blocks {
 
 template <class Port>
 void put_session(Port& port, const thalweg::SessionFields& fields) {
-  port.set({.lost = fields.lost, .up = fields.up, .knows = fields.knows, .echo = fields.echo, .number = fields.number});
+  port.set({.lost = fields.lost,
+            .up = fields.up,
+            .echo_valid = fields.echo_valid,
+            .echo = fields.echo,
+            .number = fields.number});
 }
 
 template <class Port>
@@ -16,7 +20,7 @@ template <class Port>
   const auto fields = port.get();
   return {.lost = fields.lost != 0,
           .up = fields.up != 0,
-          .knows = fields.knows != 0,
+          .echo_valid = fields.echo_valid != 0,
           .echo = fields.echo != 0,
           .number = fields.number != 0};
 }

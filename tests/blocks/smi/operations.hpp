@@ -33,7 +33,7 @@ using thalweg::spec::Datatype, thalweg::spec::Operator;
   open.size = kSizes[type];
   constexpr Operator kOperators[] = {Operator::sum, Operator::min, Operator::max};
   open.op = kOperators[dice.below(3)];
-  const unsigned fit = thalweg::smi::most_elements(config.packet_bytes, open.size);
+  const unsigned fit = thalweg::smi::max_elements(config.packet_bytes, open.size);
   open.per_packet = dice.chance(700) ? fit : 1 + dice.below(fit);
   open.tile = dice.chance(500) ? config.tile : 1 + dice.below(config.tile);
   open.any_order = dice.chance(400);

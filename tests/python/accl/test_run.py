@@ -172,7 +172,7 @@ def test_the_first_rank_that_failed_is_named(tmp_path: Path) -> None:
         (tmp_path / str(rank)).write_text(f"{status}\n")
         os.utime(tmp_path / str(rank), (end, end))
     ranks = Ranks(tmp_path, 4)
-    ranks.look()
+    ranks.check_progress()
     assert ranks.failed == (1, 9)
     assert ranks.alive == {3}
 

@@ -26,7 +26,7 @@ from thalweg.systems.smi.run import Result, Run
 
 FOLLOWS = Path(__file__).with_name("follows.c")
 KERNELS = 4  #: of a rank, the number in that file
-MOST_STEPS = 40
+MAX_STEPS = 40
 TYPES = ("", "int", "float", "double", "char", "short")  #: by SMI's numbers
 COLLECTIVES = ("broadcast", "scatter", "gather", "reduce")
 OPEN, PUSH, POP, FORWARD, EXCHANGE, COLLECTIVE, WRITE, READ, PAUSE = range(9)
@@ -244,7 +244,7 @@ class Program:
         return self.draw.getrandbits(31)
 
     def room(self, *kernels: Kernel) -> bool:
-        return all(len(kernel.steps) < MOST_STEPS for kernel in kernels)
+        return all(len(kernel.steps) < MAX_STEPS for kernel in kernels)
 
     def in_turn(self, sender: Kernel, receiver: Kernel, port: Port) -> bool:
         """A port's senders take turns: the receiver tells the next one when it may begin."""

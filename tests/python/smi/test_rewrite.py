@@ -12,7 +12,7 @@ DECLARED = "int g(void); int h(void); int a, b, x;\n"
 
 
 def turns(text: str) -> int:
-    return len(re.findall(r"KERNEL__TURN\(\d+\)", rewrite(DECLARED + text).text))
+    return len(re.findall(r"KERNEL__ITERATE\(\d+\)", rewrite(DECLARED + text).text))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_loops_at_places_that_headers_have_declarations_at() -> None:
 def test_an_else_keeps_its_if() -> None:
     text = rewrite(DECLARED + "void f() { if (a) for (;;) g(); else h(); }").text
     assert re.search(
-        r"if \(a\) KERNEL__LOOP\(0, .*\) for \(;;\) if \(KERNEL__TURN\(0\), 0\) ; else\s+g\(\); else h\(\);", text
+        r"if \(a\) KERNEL__LOOP\(0, .*\) for \(;;\) if \(KERNEL__ITERATE\(0\), 0\) ; else\s+g\(\); else h\(\);", text
     )
 
 

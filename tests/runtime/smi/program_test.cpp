@@ -40,7 +40,7 @@ class Handle {
                          .port = port,
                          .degree = degree,
                          .comm = comm.of,
-                         .place = {"kernel.cl", static_cast<unsigned>(line)}};
+                         .location = {"kernel.cl", static_cast<unsigned>(line)}};
     smi_calls().open(state_, &open);
   }
   template <class T>

@@ -143,7 +143,7 @@ TEST_P(Both, ALoopTakesTheIntervalAndDepthThatItIsGiven) {
     {
       Pipeline pipeline(3, 10);
       for (int i = 0; i < 4; ++i) {
-        pipeline.turn();
+        pipeline.iterate();
         turns.push_back(tick());
         out.push(2 * in.pop());
       }

@@ -90,7 +90,7 @@ class LossyLink : public LossyLinkOf<LinkEnd> {
             unsigned slack = 0)
       : LossyLinkOf({LinkEnd(format, window, slack, kDownCycles), LinkEnd(format, window, slack, kDownCycles)},
                     format.frame_bits(), latency, bit_error_rate, seed) {
-    for (LinkEnd& each : ends) each.make_up();
+    for (LinkEnd& each : ends) each.bring_up();
   }
 
  private:

@@ -14,7 +14,7 @@
 namespace thalweg {
 
 /// Throws std::logic_error with the text `otherwise` unless `right`.
-inline void require(bool right, const std::string& otherwise) {
+inline void check(bool right, const std::string& otherwise) {
   if (!right) throw std::logic_error(otherwise);
 }
 
@@ -56,11 +56,11 @@ class Port {
   void step(const End& end, std::uint32_t leaving) {
     if (const LinkWord* word = end.received()) {
       const auto vc = (*word)[1];
-      require(vc < kVcs, "a word of no channel");
-      require((*word)[2] == peer_life_.value_or((*word)[2]), "words of two lives of the other port");
-      require((*word)[0] == arrived_[vc]++, "a word is missing or comes twice");
+      check(vc < kVcs, "a word of no channel");
+      check((*word)[2] == peer_life_.value_or((*word)[2]), "words of two lives of the other port");
+      check((*word)[0] == arrived_[vc]++, "a word is missing or comes twice");
       peer_life_ = (*word)[2];
-      require(!receivers_[vc].full(), "a word comes to a full buffer");
+      check(!receivers_[vc].full(), "a word comes to a full buffer");
       receivers_[vc].push();
     }
     for (unsigned vc = 0; vc < kVcs; ++vc) {

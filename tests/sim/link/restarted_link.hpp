@@ -110,7 +110,7 @@ class RestartedLink {
     }
     Port& port = ports_[i];
     if (const auto theirs = port.peer_life()) {
-      require(*theirs >= next_life_[i], "words of a life that was over");
+      check(*theirs >= next_life_[i], "words of a life that was over");
       next_life_[i] = *theirs + 1;
       came_[i][*theirs] = port.arrived();
       seen_.words += port.arrived();
@@ -123,10 +123,10 @@ class RestartedLink {
   /// Both ends must have reported an earlier loss. An end that was reset has no earlier loss to report; if both were
   /// reset, the resets imply the loss.
   void both_up() {
-    if (!(reset_[0] && reset_[1])) require(reported_[0] == reported_[1], "an error at one end alone");
+    if (!(reset_[0] && reset_[1])) check(reported_[0] == reported_[1], "an error at one end alone");
     for (unsigned i = 0; i < 2; ++i) {
       const std::uint64_t life = ports_[1 - i].life();
-      require(partner_[i].value_or(life) == life, "the other port has another life, unnoticed");
+      check(partner_[i].value_or(life) == life, "the other port has another life, unnoticed");
       partner_[i] = life;
       for (const auto& [theirs, count] : came_[i])
         seen_.cut += gave_[1 - i].contains(theirs) && gave_[1 - i][theirs] > count;
@@ -200,11 +200,11 @@ Restarts restart_links(unsigned resets, FlowControl flow, bool both, std::mt1993
       link.cycle(load, 0);
       if (!link.free()) wait = waited + 1 + restart_recovery(2 * link.latency());
     }
-    require(link.up(), "the link does not come up again");
+    check(link.up(), "the link does not come up again");
     for (unsigned t = 0; t < 1000; ++t) link.cycle(100, 0);
     for (unsigned t = 0; t < 5000 && !link.all_arrived(); ++t) link.cycle(0, 0);
-    require(link.all_arrived(), "not all words arrive");
-    require(link.port(0).sent() > 0 && link.port(1).sent() > 0, "no words are taken");
+    check(link.all_arrived(), "not all words arrive");
+    check(link.port(0).sent() > 0 && link.port(1).sent() > 0, "no words are taken");
   }
   return seen;
 }

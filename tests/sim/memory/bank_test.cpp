@@ -136,7 +136,7 @@ TEST(Bank, PlacesAllocationsInDifferentBanksOfTheDram) {
   std::uint64_t end = 0;
   for (unsigned i = 0; i < 9; ++i) {
     const auto bytes = 1 + i * stripe / 2;
-    const auto at = bank.place(bytes);
+    const auto at = bank.allocate(bytes);
     EXPECT_GE(at, end);
     EXPECT_EQ(at % stripe, 0u);
     EXPECT_EQ(at / stripe % dram.banks, i % dram.banks);

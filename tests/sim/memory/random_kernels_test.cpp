@@ -196,7 +196,7 @@ Outcome run(const Program& p, Tick ahead) {
         }
         Pipeline pipeline(loop.interval, loop.depth);
         for (int turn = 0; turn < loop.turns; ++turn) {
-          pipeline.turn();
+          pipeline.iterate();
           for (const auto& op : loop.ops) act(op);
         }
       }

@@ -138,7 +138,7 @@ TEST(AllToAll, WaitsForARankThatIsLateWithNothingInTheNetwork) {
   for (std::uint32_t rank : {0u, 1u, 3u}) world.submit(context, job, rank, world.fabric.now());
   world.run();
   EXPECT_TRUE(world.fabric.idle());
-  EXPECT_EQ(world.fabric.packets_held(), 0u);
+  EXPECT_EQ(world.fabric.stored_packets(), 0u);
   EXPECT_EQ(job.done, std::vector<Tick>(4, -1));
   const auto waiting = world.fabric.waiting();
   ASSERT_EQ(waiting.size(), 1u);

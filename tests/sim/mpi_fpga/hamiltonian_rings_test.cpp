@@ -37,7 +37,7 @@ void check(const std::vector<unsigned>& sides) {
   const auto rings = hamiltonian_rings(graph);
   ASSERT_EQ(rings.size(), sides.size());
   std::set<std::pair<std::uint32_t, unsigned>> ends;  // of links
-  for (const RingWay& ring : rings) {
+  for (const RingPath& ring : rings) {
     ASSERT_EQ(ring.vertices.size(), graph.vertices);
     ASSERT_EQ(ring.ports.size(), graph.vertices);
     EXPECT_EQ(std::set(ring.vertices.begin(), ring.vertices.end()).size(), graph.vertices) << "twice at one vertex";

@@ -13,13 +13,13 @@ struct Relays {
     for (NodeId node = 0; node < config.nodes; ++node) at.emplace_back(config, graph, node, lanes);
   }
 
-  PacketId packet(NodeId receiver, unsigned flits, bool announces = false, Relay::Hop place = {Relay::kNoLink, 0}) {
+  PacketId packet(NodeId receiver, unsigned flits, bool announces = false, Relay::Hop buffer = {Relay::kNoLink, 0}) {
     const PacketId id = pool.take();
     pool[id].clear(flits);
     pool[id].words[0] = spec::NetworkHeader{.kind = announces ? spec::Kind::descriptor : spec::Kind::data}.pack();
     pool[id].words[1] =
         spec::RelayHeader{
-            .receiver = static_cast<std::uint16_t>(receiver), .link = place.link, .route_class = place.route_class}
+            .receiver = static_cast<std::uint16_t>(receiver), .link = buffer.link, .route_class = buffer.route_class}
             .pack();
     return id;
   }
@@ -47,9 +47,9 @@ struct Relays {
       if (to != self && config.routes[std::size_t{self} * config.nodes + to].port == link) return to;
     throw std::logic_error("the link is not used");
   }
-  std::int64_t places_out() const {
+  std::int64_t outstanding_flits() const {
     std::int64_t out = 0;
-    for (const Relay& relay : at) out += relay.places_out();
+    for (const Relay& relay : at) out += relay.outstanding_flits();
     return out;
   }
 
@@ -71,9 +71,9 @@ TEST(Relay, FollowsTheRoutingTable) {
         Relay& relay = relays.at[node];
         const unsigned lane = relay.lane_of(entry.port);
         if (node == from)
-          relay.give(lane, id, packet);
+          relay.add_own(lane, id, packet);
         else
-          relay.arrive(Relay::place(packet).link, id, packet);
+          relay.arrive(Relay::occupied_buffer(packet).link, id, packet);
         relay.settle(0);
         ASSERT_EQ(relay.choose(0).lanes, 1u << lane);
         ASSERT_FALSE(relay.offers(lane, 0));
@@ -84,15 +84,15 @@ TEST(Relay, FollowsTheRoutingTable) {
         const Graph::End end = relays.graph.peer(node, entry.port);
         ASSERT_EQ(spec::network_header::destination(packet.words[0]), end.node);
         ASSERT_EQ(spec::network_header::edge(packet.words[0]), end.port % 2);
-        ASSERT_EQ(Relay::place(packet).link, end.port);
-        ASSERT_EQ(Relay::place(packet).route_class, entry.route_class);
+        ASSERT_EQ(Relay::occupied_buffer(packet).link, end.port);
+        ASSERT_EQ(Relay::occupied_buffer(packet).route_class, entry.route_class);
         node = end.node;
       }
-      relays.at[to].free(Relay::place(packet), 1);
-      ASSERT_EQ(relays.places_out(), 0);
+      relays.at[to].free(Relay::occupied_buffer(packet), 1);
+      ASSERT_EQ(relays.outstanding_flits(), 0);
       for (Relay& relay : relays.at) {
         relay.settle(1);
-        ASSERT_EQ(relays.places_out(), 0);
+        ASSERT_EQ(relays.outstanding_flits(), 0);
       }
     }
 }
@@ -107,21 +107,21 @@ TEST(Relay, SendsWhatHasRoomAndGetsItBackAQuarterAtATime) {
   std::vector<PacketId> packets;
   for (unsigned i = 0; i < 9; ++i) {
     packets.push_back(relays.packet(1, 2));
-    here.give(lane, packets.back(), relays.pool[packets.back()]);
+    here.add_own(lane, packets.back(), relays.pool[packets.back()]);
   }
   (void)here.choose(0);
   here.address(lane, relays.pool[packets[0]]);
   EXPECT_EQ(relays.drain(here, lane), std::vector(packets.begin(), packets.begin() + 8));
-  EXPECT_EQ(here.given(lane), 1u);
-  EXPECT_EQ(relays.places_out(), 16);
-  const Relay::Hop place = Relay::place(relays.pool[packets[0]]);
-  const unsigned back = there.lane_of(place.link);
-  there.free(place, 2);
+  EXPECT_EQ(here.own_packets(lane), 1u);
+  EXPECT_EQ(relays.outstanding_flits(), 16);
+  const Relay::Hop buffer = Relay::occupied_buffer(relays.pool[packets[0]]);
+  const unsigned back = there.lane_of(buffer.link);
+  there.free(buffer, 2);
   EXPECT_EQ(there.settle(0), 0u);
-  there.free(place, 2);
+  there.free(buffer, 2);
   EXPECT_FALSE(there.credit_due(back)) << "it counts from the next cycle on";
   EXPECT_EQ(there.settle(1), 1u << back);
-  there.free(place, 2);
+  there.free(buffer, 2);
   EXPECT_EQ(there.settle(2), 0u) << "it is due already";
   EXPECT_EQ(there.credit_destination(back), 0u);
   const spec::RelayCredit credit = there.take_credit(back);
@@ -129,7 +129,7 @@ TEST(Relay, SendsWhatHasRoomAndGetsItBackAQuarterAtATime) {
   EXPECT_EQ(credit.count, 6u);
   EXPECT_TRUE(relays.drain(here, lane).empty());
   here.credit(spec::RelayCredit::unpack(credit.pack()));
-  EXPECT_EQ(relays.places_out(), 10);
+  EXPECT_EQ(relays.outstanding_flits(), 10);
   EXPECT_EQ(relays.drain(here, lane), std::vector{packets[8]});
 }
 
@@ -141,7 +141,7 @@ TEST(Relay, AnnouncementsGoFirstAndOthersBeforeTheOwnHosts) {
   const auto from = static_cast<std::uint8_t>(1 - link);
   const auto own = [&](bool announces) {
     const PacketId id = relays.packet(1, 1, announces);
-    here.give(lane, id, relays.pool[id]);
+    here.add_own(lane, id, relays.pool[id]);
     return id;
   };
   const PacketId own_announcement = own(true), own_data = own(false);
@@ -188,11 +188,11 @@ TEST(Relay, TheHostTakesWhatItHasRoomFor) {
   here.read(0, 6);
   here.settle(5);
   EXPECT_EQ(here.choose(5).hosts, 0u) << "one packet at a time";
-  EXPECT_EQ(here.places_out(), 0);
+  EXPECT_EQ(here.outstanding_flits(), 0);
   here.settle(6);
   EXPECT_EQ(here.choose(6).hosts, 1u);
   EXPECT_EQ(here.host_packet(0), second);
-  EXPECT_EQ(here.places_out(), -4) << "what the first one took is free";
+  EXPECT_EQ(here.outstanding_flits(), -4) << "what the first one took is free";
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void run(std::uint64_t seed) {
   for (std::uint32_t j = 0; j < weights.size(); ++j) {
     SCOPED_TRACE(testing::Message() << "job " << j);
     EXPECT_EQ(together.fabric.part(j).credits_out(), 0u);
-    EXPECT_EQ(together.fabric.part(j).packets_held(), 0u);
+    EXPECT_EQ(together.fabric.part(j).stored_packets(), 0u);
     World alone(part_of(config, shared, j), endpoint);
     auto same = operations(static_cast<std::uint32_t>(jobs[j][0]->send.size()), 100 * seed + j);
     submit(alone, alone.communicator(nodes_of(config, shared, j)), same, start, 100 * seed + j);

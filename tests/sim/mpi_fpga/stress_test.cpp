@@ -261,7 +261,7 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
   count.recoveries += world.fabric.recoveries().size();
   EXPECT_TRUE(world.fabric.idle());
   EXPECT_EQ(world.fabric.credits_out(), 0u);
-  EXPECT_EQ(world.fabric.packets_held(), 0u);
+  EXPECT_EQ(world.fabric.stored_packets(), 0u);
   EXPECT_TRUE(world.fabric.waiting().empty());
 }
 

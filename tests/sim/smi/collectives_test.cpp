@@ -316,7 +316,7 @@ Open open_of(EndpointKind kind, unsigned ranks, std::uint32_t count, unsigned ro
   open.count = count;
   open.type = type.type;
   open.size = type.size;
-  open.per_packet = most_elements(32, type.size);
+  open.per_packet = max_elements(32, type.size);
   open.op = spec::Operator::sum;
   open.ranks = ranks;
   open.root = root;

@@ -20,7 +20,7 @@ Open channel(std::uint32_t count, unsigned peer, unsigned window = 0, unsigned s
   open.count = count;
   open.type = spec::Datatype::int32;
   open.size = size;
-  open.per_packet = most_elements(32, size);
+  open.per_packet = max_elements(32, size);
   open.window = window;
   open.peer = peer;
   return open;

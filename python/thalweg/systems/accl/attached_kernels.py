@@ -17,7 +17,7 @@ from thalweg.systems.accl.hls import Kernel
 from thalweg.systems.accl.hosts import KernelArgument
 from thalweg.systems.accl.kernels import Kernels, KernelStream, Memory, number_value, packed
 from thalweg.systems.accl.rank import Rank
-from thalweg.systems.accl.values import MOST_STREAMS, UNITS
+from thalweg.systems.accl.values import MAX_STREAMS, UNITS
 
 _DEPTH = 64  # capacity of a data stream in words
 _BETWEEN = 2  # capacity of a stream between kernels in words
@@ -113,9 +113,9 @@ class AttachedKernels:
         if (rank, value) in self._streams:
             return self._streams[rank, value]
         name, _, suffix = value.partition(".")
-        number = int(suffix or "0") if (suffix or "0").isdigit() else MOST_STREAMS
+        number = int(suffix or "0") if (suffix or "0").isdigit() else MAX_STREAMS
         between = name == "stream" and bool(suffix)
-        if not between and (name not in _STREAMS or number >= MOST_STREAMS or (name == "data_in" and suffix)):
+        if not between and (name not in _STREAMS or number >= MAX_STREAMS or (name == "data_in" and suffix)):
             raise InputError(f"kernel {kernel}: {value} is not a stream; {_WANTED}")
         what = "between" if between else _STREAMS[name]
         depth = _BETWEEN if between else _DEPTH

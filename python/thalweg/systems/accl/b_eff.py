@@ -31,8 +31,8 @@ from thalweg.systems.accl.operations import (
     line_us,
     put_of,
     receive_buffer_bytes,
+    requested_sizes,
     turn,
-    wanted_sizes,
     way_us,
 )
 from thalweg.systems.accl.plots import latency_over_size
@@ -63,34 +63,34 @@ class _Timing(NamedTuple):
     data: Array
 
 
-def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Timing:
+def _streamed(rank: Rank, caller: Rank, neighbour: int, data: Array) -> _Timing:
     """Exchanges data between streams of kernels of two boards."""
-    rank.push(mine)
-    sent = caller.stream_put(Stream(), mine.size, neighbour, stream_id=0)
-    mark, theirs = rank.create_buffer(1), rank.create_buffer(1)
+    rank.push(data)
+    sent = caller.stream_put(Stream(), data.size, neighbour, stream_id=0)
+    mark, received = rank.create_buffer(1), rank.create_buffer(1)
     after = [rank.kernel().send(mark, 1, neighbour, _MARK, run_async=True)]
-    after += [rank.kernel().recv(theirs, 1, neighbour, _MARK, run_async=True)]
+    after += [rank.kernel().recv(received, 1, neighbour, _MARK, run_async=True)]
     for request in after:
         request.wait()
     packet = put_of(rank)
-    return _Timing(sent.begun_us, max(sent.ended_us, packet.at_us), packet.data[: mine.size])
+    return _Timing(sent.begun_us, max(sent.ended_us, packet.at_us), packet.data[: data.size])
 
 
-def _buffered(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Timing:
+def _buffered(rank: Rank, caller: Rank, neighbour: int, data: Array) -> _Timing:
     """Exchanges data between memories: sends, then receives."""
-    send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
-    begin = caller.send(send, mine.size, neighbour, _MESSAGE).begun_us
-    end = caller.recv(recv, mine.size, neighbour, _MESSAGE).ended_us
+    send, recv = rank.create_buffer(data), rank.create_buffer(data.size)
+    begin = caller.send(send, data.size, neighbour, _MESSAGE).begun_us
+    end = caller.recv(recv, data.size, neighbour, _MESSAGE).ended_us
     return _Timing(begin, end, recv.array)
 
 
-def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Timing:
+def _by_mpi(server: Server, rank: Rank, neighbour: int, data: Array) -> _Timing:
     """Exchanges data by host MPI: kernel run, copy from the board, MPI_Sendrecv, copy to the board, kernel run.
 
     In a `Server`, the board is across PCIe and takes the place of the host's memory.
     """
-    n = mine.size
-    board = [rank.create_buffer(mine, host=True), rank.create_buffer(n, host=True)]
+    n = data.size
+    board = [rank.create_buffer(data, host=True), rank.create_buffer(n, host=True)]
     memory = [rank.create_buffer(n), rank.create_buffer(n)]
     adapter = rank.kernel()
     begin = rank.now_us
@@ -107,33 +107,33 @@ def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Timing:
     return _Timing(begin, rank.now_us, board[1].array)
 
 
-def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Timing:
+def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, data: Array) -> _Timing:
     """Runs HPCC FPGA's three streaming kernels, which move whole words of 64 bytes.
 
     One sends data to the engine, one receives data from it, and one calls it each time the receiver has a message.
     """
     port, noted = rank.kernel_port(), rank.kernel_stream("notify")
-    whole = np.pad(mine, (0, -mine.size % _WORD))
+    whole = np.pad(data, (0, -data.size % _WORD))
     send, recv = rank.create_buffer(whole), rank.create_buffer(whole.size)
-    common = {"size": mine.size, "num_iterations": ROUNDS}
-    took = {"write_buffer": recv, "notify_enabled": 1, "data_in": port.data_out, "notify": noted}
+    common = {"size": data.size, "num_iterations": ROUNDS}
+    timing = {"write_buffer": recv, "notify_enabled": 1, "data_in": port.data_out, "notify": noted}
     calls = _calls(rank, port, neighbour) | {"notify": noted}
     started = [
-        rank.start(kernels, "recv_stream", {**common, **took}),
+        rank.start(kernels, "recv_stream", {**common, **timing}),
         rank.start(kernels, "send_stream", {**common, "read_buffer": send, "data_out": port.data_in}),
         rank.start(kernels, "schedule_stream", {**common, **calls}),
     ]
     for each in started:
         each.wait()
-    return _Timing(0, started[-1].cycles / ROUNDS / rank.clock_hz * 1e6, recv.array[: mine.size])
+    return _Timing(0, started[-1].cycles / ROUNDS / rank.clock_hz * 1e6, recv.array[: data.size])
 
 
-def _of_buffered_kernel(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Timing:
+def _of_buffered_kernel(kernels: Kernels, rank: Rank, neighbour: int, data: Array) -> _Timing:
     """Runs HPCC FPGA's buffered kernel, which calls the engine to send and then to receive. It uses addresses, not
     buffers."""
-    send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
+    send, recv = rank.create_buffer(data), rank.create_buffer(data.size)
     send.sync_to_device()
-    given = {"read_buffer": send.address, "write_buffer": recv.address, "size": mine.size, "num_iterations": ROUNDS}
+    given = {"read_buffer": send.address, "write_buffer": recv.address, "size": data.size, "num_iterations": ROUNDS}
     started = rank.start(kernels, "send_recv", given | _calls(rank, rank.kernel_port(), neighbour))
     started.wait()
     recv.sync_from_device()
@@ -156,8 +156,8 @@ def _way_of(kernels: Kernels) -> str:
     for way, (names, _) in _KERNELS.items():
         if names <= set(kernels.names):
             return way
-    wanted = " or ".join(", ".join(sorted(names)) for names, _ in _KERNELS.values())
-    raise InputError(f"{kernels.source} does not have the kernels of HPCC FPGA's b_eff: {wanted}")
+    required = " or ".join(", ".join(sorted(names)) for names, _ in _KERNELS.values())
+    raise InputError(f"{kernels.source} does not have the kernels of HPCC FPGA's b_eff: {required}")
 
 
 def neighbour(rank: int, ranks: int, phase: int) -> int:
@@ -260,7 +260,7 @@ class _Series:
     def measured(self, size: int) -> Measured:
         elements = size // ELEMENT
         ends = [self._phase(phase, elements) for phase in self._phases]
-        time_us = sum(took for took, _ in ends) / len(ends)
+        time_us = sum(timing for timing, _ in ends) / len(ends)
         model_us = self.model.time_us(size) if self.model else None
         own: Row = {**self.names, "model_us": model_us, "gb_per_s": size / time_us / 1e3}
         return Measured(size, time_us, self.bound_us(size), all(right for _, right in ends), own)
@@ -275,7 +275,7 @@ class _Series:
         for phase in self._phases:
             made, found = self._exchange(phase, size // ELEMENT)
             exchanges = [
-                EndedCall(rank, self.label, took.begin_us, took.end_us) for rank, took in enumerate(found.values)
+                EndedCall(rank, self.label, timing.begin_us, timing.end_us) for rank, timing in enumerate(found.values)
             ]
             parts.append(recorded(self.cluster, made.network, exchanges))
         return in_turn("", parts)
@@ -285,10 +285,10 @@ class _Series:
         _, found = self._exchange(phase, elements)
         others = [neighbour(rank, self.ranks, phase) for rank in range(self.ranks)]
         right = all(
-            np.array_equal(took.data, self.data(others[rank], elements)) for rank, took in enumerate(found.values)
+            np.array_equal(timing.data, self.data(others[rank], elements)) for rank, timing in enumerate(found.values)
         )
-        begin = min(took.begin_us for took in found.values)
-        return max(took.end_us for took in found.values) - begin, right
+        begin = min(timing.begin_us for timing in found.values)
+        return max(timing.end_us for timing in found.values) - begin, right
 
     def _exchange(self, phase: int, elements: int) -> tuple[Run, Result]:
         board = self.board
@@ -297,13 +297,13 @@ class _Series:
 
         def program(rank: Rank) -> _Timing:
             turn(rank, self.cluster, [(one, another) for one, another in enumerate(others) if one < another])
-            mine = self.data(rank.rank, elements)
+            data = self.data(rank.rank, elements)
             if isinstance(board, Server):
-                return _by_mpi(board, rank, others[rank.rank], mine)
+                return _by_mpi(board, rank, others[rank.rank], data)
             if self.kernels:
-                return _KERNELS[self.way][1](self.kernels, rank, others[rank.rank], mine)
+                return _KERNELS[self.way][1](self.kernels, rank, others[rank.rank], data)
             caller = rank.kernel() if self.by == "kernel" else rank
-            return (_streamed if self.way == "streaming" else _buffered)(rank, caller, others[rank.rank], mine)
+            return (_streamed if self.way == "streaming" else _buffered)(rank, caller, others[rank.rank], data)
 
         buffer = receive_buffer_bytes(board, size)
         eager = max(EAGER, buffer) if isinstance(board, Server) else max(size, buffer)
@@ -371,18 +371,18 @@ def _plan(
         title += f", by kernels of {Path(kernels).name}"
     elif len(series) == 1:
         title += f", {ways[0]}, called by {callers[0]}s" if engines else ", by host MPI"
-    wanted = wanted_sizes(sizes)
+    requested = requested_sizes(sizes)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, one in enumerate(series):
             rows = []
-            for number, size in enumerate(wanted):
+            for number, size in enumerate(requested):
                 try:
                     rows.append(one.measured(size))
                 except MemoryError:
                     what = f"a size of {size} bytes on {one.ranks} ranks needs more memory than this computer has"
                     raise InputError(what) from None
-                progress((index + (number + 1) / len(wanted)) / len(series))
+                progress((index + (number + 1) / len(requested)) / len(series))
             mean = sum(row.own["gb_per_s"] for row in rows) / len(rows)
             for row in rows:
                 yield replace(row, own={**row.own, "b_eff_gb_per_s": one.ranks * mean})

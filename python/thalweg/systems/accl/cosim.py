@@ -30,7 +30,7 @@ ALIKE = 50
 """Consecutive seeds whose boards have the same parameters, so that their RTL is built once."""
 _STEPS = 30
 #: Half of the receive buffers, which hold segments that no call has matched yet.
-_MOST_SEGMENTS = rtl_engine.BUFFERS // 2
+_MAX_SEGMENTS = rtl_engine.BUFFERS // 2
 
 
 #: Share by which the RTL may be faster: it reports a call's end when its last frame is passed to the MAC, the simulator when the frame is on the link.
@@ -117,7 +117,7 @@ def _compare(cluster: Cluster, seed: int, moves: bool) -> Outcome:
         RANKS,
         _STEPS,
         buffer_bytes,
-        most_segments=_MOST_SEGMENTS,
+        most_segments=_MAX_SEGMENTS,
         most_calls=rtl_engine.CALLS,
         alone=alone,
         apart=True,
@@ -143,12 +143,12 @@ def _compare(cluster: Cluster, seed: int, moves: bool) -> Outcome:
     frames = sum(len(one.frames) for one in recorded[1])
     if not alone:
         return Outcome(len(made.steps), frames, None)
-    least, took = results[0].time_us * (1 - _FASTER), results[1].time_us
+    min_us, rtl_us = results[0].time_us * (1 - _FASTER), results[1].time_us
     slower = frames * _SLOWER_CYCLES + (0 if moves else _SET_UP_CYCLES + RANKS * len(made.steps) * _CALL_CYCLES)
-    most = results[0].time_us + slower / cluster.clocks[cluster.board(0).engine_clock].frequency_mhz
-    if not least <= took <= most:
-        raise CheckFailed(f"the RTL takes {took:.1f} us; must be between {least:.1f} and {most:.1f}")
-    return Outcome(len(made.steps), frames, took / results[0].time_us)
+    max_us = results[0].time_us + slower / cluster.clocks[cluster.board(0).engine_clock].frequency_mhz
+    if not min_us <= rtl_us <= max_us:
+        raise CheckFailed(f"the RTL takes {rtl_us:.1f} us; must be between {min_us:.1f} and {max_us:.1f}")
+    return Outcome(len(made.steps), frames, rtl_us / results[0].time_us)
 
 
 def _same(rank: int, one: Recorded, other: Recorded, ordered: bool) -> None:

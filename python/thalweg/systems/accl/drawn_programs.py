@@ -40,8 +40,8 @@ from thalweg.systems.accl.running import Result
 
 SLOW_HOST_GB = 2.0  #: rate of host memory, below the link's, for messages larger than all receive buffers
 
-_MOST_SEGMENTS = 100  #: segments that may wait at a rank between barriers; there is a buffer for each, so none is lost
-_MOST_CALLS = 40  #: calls of a rank between barriers; an engine executes more concurrently
+_MAX_SEGMENTS = 100  #: segments that may wait at a rank between barriers; there is a buffer for each, so none is lost
+_MAX_CALLS = 40  #: calls of a rank between barriers; an engine executes more concurrently
 
 
 class Draw:
@@ -53,8 +53,8 @@ class Draw:
         ranks: int,
         steps: int,
         buffer_bytes: int,
-        most_segments: int = _MOST_SEGMENTS,
-        most_calls: int = _MOST_CALLS,
+        most_segments: int = _MAX_SEGMENTS,
+        most_calls: int = _MAX_CALLS,
         alone: bool = False,
         apart: bool = False,
         buffers: int = 0,
@@ -204,13 +204,13 @@ class Draw:
         if result.lost:
             raise CheckFailed(f"lost: {result.lost}")
         for rank, (found, packets) in enumerate(result.values):
-            wanted: list[tuple[int, bytes]] = []
+            expected: list[tuple[int, bytes]] = []
             for step in self.steps:
                 for key, right in step.right(rank).items():
                     if not np.array_equal(found[key][: right.size], right, equal_nan=right.dtype.kind == "f"):
                         raise CheckFailed(f"rank {rank}, {step}: {found[key][: right.size]} is not {right}")
-                wanted += [(stream, _words(data)) for stream, data in step.packets(rank)]
-            more, missing = Counter(packets) - Counter(wanted), Counter(wanted) - Counter(packets)
+                expected += [(stream, _words(data)) for stream, data in step.packets(rank)]
+            more, missing = Counter(packets) - Counter(expected), Counter(expected) - Counter(packets)
             if more or missing:
                 raise CheckFailed(f"rank {rank}: its kernel has received {_named(more)}, expected {_named(missing)}")
 

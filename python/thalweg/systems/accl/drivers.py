@@ -161,13 +161,13 @@ class Drivers:
 
     def publish(self, rank: int, stream: int, content: bytes) -> None:
         parts = wire.stream_parts(stream, content)
-        heard = any(parts[0].startswith(topic) for topic in self._topics[rank])
-        if heard:
+        subscribed = any(parts[0].startswith(topic) for topic in self._topics[rank])
+        if subscribed:
             self._from_engine[rank].send_multipart(parts)
             self.kernels_last = self._clock()
         if self._loopback:
             self._give(rank, parts)
-        elif not heard:
+        elif not subscribed:
             self._ranks[rank].report.unheard[stream] += 1
 
     def _give(self, rank: int, parts: list[bytes]) -> None:

@@ -202,26 +202,28 @@ class _Pragmas:
         while inner.at in self._inside:
             inner = self._inside[inner.at]
         if inner is not region:
-            said = self._of(inner)
-            said.turns = inner.at
-            return said
+            settings = self._of(inner)
+            settings.turns = inner.at
+            return settings
         return self._of(region)
 
     def _of(self, region: _Region) -> LoopSettings:
         """Settings of a loop by its own pragmas."""
-        said = LoopSettings()
+        settings = LoopSettings()
         unroll, pipeline, latency = (region.named(name) for name in ("unroll", "pipeline", "latency"))
         if unroll is not None and "off" not in unroll:
-            said.add(LoopSettings(unroll=self._operand(unroll.get("factor", "")), by={"unroll": "#pragma HLS UNROLL"}))
+            settings.add(
+                LoopSettings(unroll=self._operand(unroll.get("factor", "")), by={"unroll": "#pragma HLS UNROLL"})
+            )
             if not unroll.get("factor"):
-                return said
+                return settings
         depth = (latency or {}).get("min", (latency or {}).get("max", "0"))
         if pipeline is not None and region.pipelined:
             operands = (self._operand(pipeline.get("ii", "1")), self._operand(depth))
-            said.add(LoopSettings(pipeline=operands, by={"interval": "#pragma HLS PIPELINE"}))
+            settings.add(LoopSettings(pipeline=operands, by={"interval": "#pragma HLS PIPELINE"}))
         elif latency:
-            said.add(LoopSettings(interval=self._operand(depth), by={"interval": "#pragma HLS LATENCY"}))
-        return said
+            settings.add(LoopSettings(interval=self._operand(depth), by={"interval": "#pragma HLS LATENCY"}))
+        return settings
 
     def edits(self) -> Sequence[tuple[int, int, str]]:
         found: list[tuple[int, int, str]] = []
@@ -243,19 +245,19 @@ class _Pragmas:
                 yield Loop(*where, f"flattened with the loop in line {inner}")
             else:
                 inside = region.around and region.around.at in self._inside
-                said = self._of(region) if inside else self.settings(region.at, region.end)
-                yield Loop(*where, self._takes(said))
+                settings = self._of(region) if inside else self.settings(region.at, region.end)
+                yield Loop(*where, self._takes(settings))
 
-    def _takes(self, said: LoopSettings) -> str:
-        if said.unroll is not None and not said.unroll.text:
+    def _takes(self, settings: LoopSettings) -> str:
+        if settings.unroll is not None and not settings.unroll.text:
             return "0 cycles per iteration, unrolled"
-        unrolled = f", unrolled by {self._text(said.unroll.text)}" if said.unroll else ""
-        if said.pipeline:
-            interval, latency = (self._text(each.text) for each in said.pipeline)
+        unrolled = f", unrolled by {self._text(settings.unroll.text)}" if settings.unroll else ""
+        if settings.pipeline:
+            interval, latency = (self._text(each.text) for each in settings.pipeline)
             cycles = "1 cycle" if interval == "1" else f"{interval} cycles"
             depth = f" with latency {latency}" if latency != "0" else ""
             return f"{cycles} per iteration, pipelined{depth}{unrolled}"
-        cycles = f"{self._text(said.interval.text)} cycles" if said.interval else "1 cycle"
+        cycles = f"{self._text(settings.interval.text)} cycles" if settings.interval else "1 cycle"
         return f"{cycles} per iteration{unrolled}"
 
     # Finding regions.

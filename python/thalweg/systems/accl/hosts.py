@@ -367,8 +367,8 @@ class Hosts:
             self._answer(host, _Status.REFUSED, data=end.why.encode())
             return
         why = f"{', '.join(return_bits(end.code))} ({end.code:#x}): {end.why}" if end.code else ""
-        took = (end.at - wait.call.begun) * 10**9 // self._engine.ticks_per_second
-        self._answer(host, code=end.code, value=took, data=why.encode())
+        duration_ns = (end.at - wait.call.begun) * 10**9 // self._engine.ticks_per_second
+        self._answer(host, code=end.code, value=duration_ns, data=why.encode())
 
     def _refuse(self, host: _Host, line: str) -> None:
         if host.rank >= 0:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from thalweg.systems.accl.values import Request
 
 LANES = 16  #: elements per word of memory and of a kernel's stream
-MOST_RESIDUAL = 16  #: maximum scaled residual of a right solution, as in HPL
+MAX_RESIDUAL = 16  #: maximum scaled residual of a right solution, as in HPL
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class Linpack:
 
     def columns(self, grid: Grid, data: tuple[Array, Array], found: Array, time_us: float) -> tuple[bool, Row]:
         error = residual(*data, found)
-        return error <= MOST_RESIDUAL, {"gflop_per_s": 2 / 3 * grid.order**3 / time_us / 1e3, "residual": error}
+        return error <= MAX_RESIDUAL, {"gflop_per_s": 2 / 3 * grid.order**3 / time_us / 1e3, "residual": error}
 
 
 class _Run(NamedTuple):

@@ -22,7 +22,7 @@ from thalweg.systems.accl.unread_results import UnreadResults
 from thalweg.systems.accl.values import (
     ALL,
     ANY_TAG,
-    MOST_STREAMS,
+    MAX_STREAMS,
     UNITS,
     Buffer,
     Communicator,
@@ -460,8 +460,8 @@ class Rank:
 
     def stream_put(self, srcbuf: Place, count: int, dst: int, stream_id: int, **common: Any) -> Request:
         """Sends `count` elements into stream `stream_id` (0 to 246) of the kernels of the rank `dst`."""
-        if not 0 <= word("stream_put", "stream_id", stream_id) < MOST_STREAMS:
-            raise InputError(f"stream {stream_id}; must be 0 to {MOST_STREAMS - 1}")
+        if not 0 <= word("stream_put", "stream_id", stream_id) < MAX_STREAMS:
+            raise InputError(f"stream {stream_id}; must be 0 to {MAX_STREAMS - 1}")
         to = Stream(type_of(srcbuf) if isinstance(srcbuf, (Buffer, Stream)) else np.float32)
         places = (srcbuf, None, to)
         return self.call(_Scenario.SEND, places, count=count, root=dst, tag=stream_id, needs=(count, 0, 0), **common)
@@ -552,8 +552,8 @@ class Rank:
         InputError
             A number is out of range.
         """
-        if not 0 <= word("kernel_port", "stream", stream) < MOST_STREAMS:
-            raise InputError(f"stream {stream}; must be 0 to {MOST_STREAMS - 1}")
+        if not 0 <= word("kernel_port", "stream", stream) < MAX_STREAMS:
+            raise InputError(f"stream {stream}; must be 0 to {MAX_STREAMS - 1}")
         made = self._kernel_stream
         return KernelPort(
             made("commands", pair),

@@ -258,8 +258,8 @@ class _Run:
             progress(_SIMULATED + (1 - _SIMULATED) * (rank + 1) / (self.ranks + 1))
         right = True
         for rank, (found, _) in enumerate(result.values):
-            wanted = self.kind.expected(inputs, rank, elements, self.root)
-            right = right and (wanted is None or np.array_equal(found[: wanted.size], wanted))
+            expected = self.kind.expected(inputs, rank, elements, self.root)
+            right = right and (expected is None or np.array_equal(found[: expected.size], expected))
         calls = [call for _, made in result.values for call in made]
         ends = [call.end_us for call in calls if self.operation != "put" or call.name == _TO_KERNEL]
         time_us = max(ends) - min(call.begin_us for call in calls)
@@ -453,9 +453,9 @@ def _plan(
         raise InputError(f"root is {root}; must be 0 to {ranks - 1}")
     one_of("by", by, BY)
     at_least("seed", seed, 0)
-    wanted = [0] if name == "barrier" else wanted_sizes(sizes)
-    if pcap and len(wanted) > 1:
-        raise InputError(f"pcap needs a single size; sizes has {len(wanted)}")
+    requested = [0] if name == "barrier" else requested_sizes(sizes)
+    if pcap and len(requested) > 1:
+        raise InputError(f"pcap needs a single size; sizes has {len(requested)}")
     switches = None
     if in_switch is not None:
         from thalweg import in_switch as switched
@@ -463,13 +463,13 @@ def _plan(
         switches = switched.load(in_switch, cluster, ranks)
     of = _Run(cluster, name, ranks, root, by, seed, pcap, switches)
 
-    for size in wanted:
+    for size in requested:
         of.check(size)
-    work = [size + _EACH for size in wanted]
+    work = [size + _EACH for size in requested]
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         share = 0.5  # estimated ratio of bound to time
-        for index, size in enumerate(wanted):
+        for index, size in enumerate(requested):
             done = sum(work[:index])
 
             def part(fraction: float, done: int = done, own: int = work[index]) -> None:
@@ -505,15 +505,15 @@ def receive_buffer_bytes(board: Board | Server, most: int) -> int:
     return max(board.packet_bytes, whole * math.ceil(most / (BUFFERS - 20) / whole))
 
 
-def wanted_sizes(sizes: Sizes) -> list[int]:
+def requested_sizes(sizes: Sizes) -> list[int]:
     """Returns the sizes in bytes. Raises InputError."""
-    wanted = parse_sizes(sizes)
-    for size in wanted:
+    requested = parse_sizes(sizes)
+    for size in requested:
         if size % ELEMENT or not size:
             raise InputError(
                 f"a size of {size} bytes; must be a positive multiple of {ELEMENT}, the bytes of an element"
             )
-    return wanted
+    return requested
 
 
 def _operation(name: str) -> Operation:

@@ -64,10 +64,10 @@ class Pace:
             until = stop
         begin = self._clock()
         ended = until > self._engine.now and self._engine.advance(until)
-        took = self._clock() - begin
-        if took < _SHORT_S:
+        elapsed = self._clock() - begin
+        if elapsed < _SHORT_S:
             self._step = min(2 * self._step, self._engine.ticks_per_second)
-        elif took > _LONG_S:
+        elif elapsed > _LONG_S:
             self._step = max(1, self._step // 2)
         if ended or (until != stop and not self._engine.quiet()):
             return

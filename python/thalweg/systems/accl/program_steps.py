@@ -21,7 +21,7 @@ ROOTED = ("bcast", "scatter", "gather", "reduce")
 OPERATIONS = (*ROOTED, "allgather", "allreduce", "reduce_scatter", "alltoall")
 
 BUFFERS = 200  #: receive buffers of a rank
-_MOST_BUFFER_BYTES = 2048
+_MAX_BUFFER_BYTES = 2048
 _BEHIND_US = 50  #: maximum time between the ends of a barrier on two ranks
 
 
@@ -202,7 +202,7 @@ class Collective(Step):
         if (
             self.operation == "bcast"
         ):  # in parts of 512 bytes, with flat_bytes=1024; parts and acknowledgements use at most BUFFERS // 4 buffers
-            return 1, max(2 * bytes_, min(2 * bytes_ // 512, BUFFERS // 4) * _MOST_BUFFER_BYTES)
+            return 1, max(2 * bytes_, min(2 * bytes_ // 512, BUFFERS // 4) * _MAX_BUFFER_BYTES)
         return 1, 2 * len(self.members) * bytes_
 
 
@@ -419,7 +419,7 @@ class Long(Step):
         return {self.key: inputs[0] if self.function is None else _same(FUNCTIONS[self.function](*inputs), inputs)}
 
     def load(self) -> tuple[int, int]:
-        return 1, _MOST_BUFFER_BYTES
+        return 1, _MAX_BUFFER_BYTES
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_MOST_GIVEN = 2**63 - 1  # limit of values for types of more than 64 bits
+_MAX_GIVEN = 2**63 - 1  # limit of values for types of more than 64 bits
 _ARBITRARY = re.compile(r"(?:const )?ap_(?P<unsigned>u?)(?P<what>int|fixed)<(?P<bits>\d+)(?:, (?P<whole_bits>-?\d+))?")
 _SIGNED = ("CHAR_S", "SCHAR", "WCHAR", "SHORT", "INT", "LONG", "LONGLONG", "INT128")
 _UNSIGNED = ("BOOL", "CHAR_U", "UCHAR", "CHAR16", "CHAR32", "USHORT", "UINT", "ULONG", "ULONGLONG", "UINT128")
@@ -77,12 +77,12 @@ def range_of(canonical: Any) -> Range | None:
         return _integers(bits, signed)
     whole_bits = int(found["whole_bits"] or bits)
     if whole_bits >= 63:
-        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN, whole=False, holds_more=True)
+        return Range(-_MAX_GIVEN - 1 if signed else 0, _MAX_GIVEN, whole=False, holds_more=True)
     most = 2.0 ** (whole_bits - signed) - 2.0 ** (whole_bits - bits)
     return Range(-(2.0 ** (whole_bits - 1)) if signed else 0.0, most, whole=False)
 
 
 def _integers(bits: int, signed: bool) -> Range:
     if bits > 64:
-        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN, holds_more=True)
+        return Range(-_MAX_GIVEN - 1 if signed else 0, _MAX_GIVEN, holds_more=True)
     return Range(-(2 ** (bits - 1)) if signed else 0, 2 ** (bits - signed) - 1)

@@ -11,7 +11,7 @@ from typing import Any
 from thalweg.errors import one_line
 from thalweg.systems.accl.names import return_bits
 
-_MOST_LINES = 20
+_MAX_LINES = 20
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Lines:
 
     def add(self, what: str) -> None:
         line = one_line(what)
-        if line in self.lines or len(self.lines) < _MOST_LINES:
+        if line in self.lines or len(self.lines) < _MAX_LINES:
             self.lines[line] += 1
         else:
             self.others += 1

@@ -137,8 +137,8 @@ class Application:
         """Rows on neighbours of METIS's partitions, which limit a circuit-switched version."""
         counts = {elements: shallow_water.few_neighbours(elements, range(2, 13), FOUR) for elements in MESHES}
         longest = {
-            elements: max(count for count in few if all(few[n] == n for n in few if n <= count))
-            for elements, few in counts.items()
+            elements: max(count for count in partitions if all(partitions[n] == n for n in partitions if n <= count))
+            for elements, partitions in counts.items()
         }
         ten = counts[MESHES[-1]][10]
         note = (
@@ -150,9 +150,9 @@ class Application:
         yield self._row("accl.circuit_switched", what, ends, "boards", note, by_elements=longest)
 
         elements = next(iter(STRONG))
-        for count, few in shallow_water.few_neighbours(elements, STRONG[elements], FOUR).items():
+        for count, partitions in shallow_water.few_neighbours(elements, STRONG[elements], FOUR).items():
             what = f"partitions with at most {FOUR} neighbours, {elements:,} elements, {count} boards"
-            yield self._row("accl.circuit_switched.partitions", what, few, "partitions", boards=count)
+            yield self._row("accl.circuit_switched.partitions", what, partitions, "partitions", boards=count)
 
     def ours(self) -> Iterator[Row]:
         """Rows of the improvements beside the paper's version, in strong scaling."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BUFFERS = 16  #: receive buffers of the RTL
 CALLS = 8  #: concurrent calls
 SLOTS = 2 * CALLS  #: concurrent moves
-_LEAST_MHZ, _MOST_MHZ = 7 * SLOTS + 1, 1024  #: limits of tw_time_outs
+_MIN_MHZ, _MAX_MHZ = 7 * SLOTS + 1, 1024  #: limits of tw_time_outs
 
 
 def parameters(cluster: Cluster, board: Board) -> dict[str, int | str]:
@@ -44,9 +44,9 @@ def parameters(cluster: Cluster, board: Board) -> dict[str, int | str]:
 def engine_parameters(cluster: Cluster, board: Board) -> dict[str, int | str]:
     """Returns the parameters of the whole engine. Raises InputError."""
     cycles = round(cluster.clocks[board.engine_clock].frequency_mhz)
-    if not _LEAST_MHZ <= cycles < _MOST_MHZ:
+    if not _MIN_MHZ <= cycles < _MAX_MHZ:
         raise InputError(
-            f"{cluster.name}: the engine's clock is {cycles} MHz; must be {_LEAST_MHZ} to {_MOST_MHZ - 1} in the RTL"
+            f"{cluster.name}: the engine's clock is {cycles} MHz; must be {_MIN_MHZ} to {_MAX_MHZ - 1} in the RTL"
         )
     return {"Calls": CALLS, "CyclesPerUs": cycles, **parameters(cluster, board)}
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PORT = "{port}"  #: placeholder for the port in the program's arguments
 STUCK = 124
-MOST_PORT = 65535
+MAX_PORT = 65535
 _FIRST_PORTS = range(16_000, 32_000)  # below Linux's range for outgoing connections
 _GRACE_S = 2.0  # for the other ranks to end after one has failed; none if it was ended by a signal
 
@@ -79,7 +79,7 @@ class Ranks:
         self._folder, self._ranks = folder, ranks
         self._statuses: dict[int, int] = {}  # in the order of the ends
 
-    def look(self) -> None:
+    def check_progress(self) -> None:
         new = [path for path in self._folder.glob("[0-9]*") if int(path.name) not in self._statuses]
         for path in sorted(new, key=lambda path: path.stat().st_mtime_ns):
             self._statuses[int(path.name)] = int(path.read_text())
@@ -148,7 +148,7 @@ def run_program(
             report = server.serve(watch.over)
         except CheckFailed as error:
             return Outcome(1, server.finish(), [str(error)])
-        ranks.look()
+        ranks.check_progress()
         return _outcome(watch, report, processes, ranks)
 
 
@@ -198,7 +198,7 @@ class _Watch:
         if self.signal:
             return True
         self.status = self._processes.launcher.poll()
-        self._ranks.look()
+        self._ranks.check_progress()
         self._server.ended(self._ranks.ended)
         if self.status is not None:
             return not self._server.works_on
@@ -226,11 +226,11 @@ def _outcome(watch: _Watch, report: Report, processes: Processes, ranks: Ranks) 
         rank, status = failed
         others = "; the others were ended" if watch.left else ""
         return Outcome(status, report, [f"rank {rank} {_how(status)}{others}"])
-    said = without_banner(processes.said())
+    output = without_banner(processes.said())
     if watch.status and ranks.alive:  # otherwise all have succeeded; launchers complain of ranks without MPI_Finalize
         status = watch.status if watch.status > 0 else 128 - watch.status
-        return Outcome(status, report, [*said.splitlines(), f"the launcher of the ranks ended with status {status}"])
-    return Outcome(0 if report.right else 1, report, said.splitlines())
+        return Outcome(status, report, [*output.splitlines(), f"the launcher of the ranks ended with status {status}"])
+    return Outcome(0 if report.right else 1, report, output.splitlines())
 
 
 def _number(status: int) -> int:
@@ -256,5 +256,5 @@ def settings_for(command: Sequence[str], ranks: int, port: int | None, settings:
 
 def check_ports(ranks: int, port: int) -> None:
     """Raises InputError if there are too few port numbers from `port` on."""
-    if port + 4 * ranks - 1 > MOST_PORT:
-        raise InputError(f"{ranks} ranks need {4 * ranks} ports from {port} on, but the last port is {MOST_PORT}")
+    if port + 4 * ranks - 1 > MAX_PORT:
+        raise InputError(f"{ranks} ranks need {4 * ranks} ports from {port} on, but the last port is {MAX_PORT}")

@@ -22,7 +22,7 @@ from thalweg.systems.accl.report import Lines, first_of
 if TYPE_CHECKING:
     from thalweg.systems.accl.values import Request
 
-LEAST_BUFFER = 8  #: bytes of the largest element
+MIN_BUFFER = 8  #: bytes of the largest element
 TIME_OUT_US = 1_000_000  #: time-out of a call that waits for a message; set by ACCL's driver
 
 
@@ -66,7 +66,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raises InputError if a value is out of range."""
-        least = {"buffers": 1, "buffer_bytes": LEAST_BUFFER, "time_out_us": 0, "most_eager_bytes": 0, "flat_bytes": 0}
+        least = {"buffers": 1, "buffer_bytes": MIN_BUFFER, "time_out_us": 0, "most_eager_bytes": 0, "flat_bytes": 0}
         for name, value in vars(self).items():
             if not isinstance(value, int) or not least[name] <= value < 1 << 32:
                 raise InputError(f"{name} is {value!r}; must be {least[name]} to {(1 << 32) - 1}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from thalweg.systems.accl.library import Rank
 
 ANY_TAG = 0xFFFF_FFFF
-MOST_STREAMS = 247  #: streams from an engine to its kernels, numbered from 0
+MAX_STREAMS = 247  #: streams from an engine to its kernels, numbered from 0
 
 Array = npt.NDArray[Any]
 
@@ -376,10 +376,10 @@ def word(operation: str, what: str, value: Any) -> int:
     return number
 
 
-_MOST_US = 1e13  #: longest pause in us: 115 days, whose ticks fit in 63 bits
+_MAX_US = 1e13  #: longest pause in us: 115 days, whose ticks fit in 63 bits
 
 
 def microseconds(value: Any) -> float:
-    if not isinstance(value, (int, float, np.number)) or not 0 <= value <= _MOST_US:
-        raise InputError(f"time of {value!r} us; must be 0 to {_MOST_US:g}")
+    if not isinstance(value, (int, float, np.number)) or not 0 <= value <= _MAX_US:
+        raise InputError(f"time of {value!r} us; must be 0 to {_MAX_US:g}")
     return float(value)

@@ -21,15 +21,15 @@ def routes(topology: Topology, station: tuple[int, int], ends: Collection[int]) 
     found = {first: last_port}
     front = [first]
     while front:
-        ways: dict[int, list[int]] = {}
+        neighbours: dict[int, list[int]] = {}
         for at in front:
             for out in np.flatnonzero(topology.peer[at] >= 0).tolist():
                 other = int(topology.peer[at, out])
                 if other not in found and other not in ends:
-                    ways.setdefault(other, []).append(int(topology.peer_port[at, out]))
-        for other, ports in ways.items():
+                    neighbours.setdefault(other, []).append(int(topology.peer_port[at, out]))
+        for other, ports in neighbours.items():
             found[other] = sorted(ports)[(node + port) % len(ports)]
-        front = sorted(ways)
+        front = sorted(neighbours)
     return found
 
 

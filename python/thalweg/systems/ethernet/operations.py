@@ -16,7 +16,7 @@ from thalweg.systems.ethernet.cluster import Cluster
 from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import in_turn, with_links
 
-MOST_FRAMES = 10**8
+MAX_FRAMES = 10**8
 GAPS = ("exponential", "even")
 
 
@@ -74,8 +74,8 @@ class _Flows:
         path."""
         line = (frames * wire_bytes(self.payload) - GAP) * 8e-3 / self.gbit_s
         last = self._number(self.destination)
-        ways = ({self._number(source), last} for source in self.sources)
-        return line + min(sum(self._link(number).latency_ns for number in way) for way in ways) / 1e3
+        paths = ({self._number(source), last} for source in self.sources)
+        return line + min(sum(self._link(number).latency_ns for number in path) for path in paths) / 1e3
 
     def measured(self, load: float, pcap: str = "") -> Measured:
         network, results = self.run(load, pcap)
@@ -164,20 +164,20 @@ def flows(
         raise InputError(f"senders is {senders}; {cluster.name} has {len(cluster.nics)} NICs, one of which receives")
     if not LEAST_PAYLOAD <= payload <= MOST_PAYLOAD:
         raise InputError(f"payload is {payload}; it must be {LEAST_PAYLOAD} to {MOST_PAYLOAD} bytes")
-    if not 1 <= frames <= MOST_FRAMES:
-        raise InputError(f"frames is {frames}; it must be 1 to {MOST_FRAMES}")
+    if not 1 <= frames <= MAX_FRAMES:
+        raise InputError(f"frames is {frames}; it must be 1 to {MAX_FRAMES}")
     if not 0 <= seed < 2**31:
         raise InputError(f"seed is {seed}; it must be 0 to 2^31-1")
-    wanted = _loads(loads)
-    if pcap and len(wanted) > 1:
-        raise InputError(f"pcap needs a single load; {len(wanted)} were given")
+    requested = _loads(loads)
+    if pcap and len(requested) > 1:
+        raise InputError(f"pcap needs a single load; {len(requested)} were given")
     *others, last = cluster.nics
     run = _Flows(cluster, others[-senders:], last, payload, frames, one_of("gaps", gaps, GAPS), seed)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        for index, load in enumerate(wanted):
+        for index, load in enumerate(requested):
             yield run.measured(load, pcap)
-            progress((index + 1) / len(wanted))
+            progress((index + 1) / len(requested))
 
     title = f"flows of {senders} to one on {cluster.name}: {payload} bytes of payload, {gaps} gaps"
     return Plan(

@@ -143,14 +143,14 @@ class Timed:
     recoveries: list[Recovery] = field(default_factory=list)
 
 
-_LOOKS = 50
+_CHECKPOINTS = 50
 
 
 def progress_ticks(start: int, expected: float | None, progress: Progress) -> Iterator[int]:
     """Yields ticks at which to report the progress of an operation of about `expected` ticks; none if that is unknown."""
-    for look in range(1, _LOOKS + 1) if expected else ():
-        yield start + look * math.ceil((expected or 0) / _LOOKS)
-        progress(look / _LOOKS)
+    for checkpoint in range(1, _CHECKPOINTS + 1) if expected else ():
+        yield start + checkpoint * math.ceil((expected or 0) / _CHECKPOINTS)
+        progress(checkpoint / _CHECKPOINTS)
 
 
 def unfinished_error(fabric: AnyFabric, unfinished: int) -> FabricStopped:
@@ -159,12 +159,12 @@ def unfinished_error(fabric: AnyFabric, unfinished: int) -> FabricStopped:
     return FabricStopped(why, fabric.blocked)
 
 
-def finish(fabric: AnyFabric, awaited: set[int], looks: Iterable[int] = ()) -> int:
+def finish(fabric: AnyFabric, awaited: set[int], checkpoints: Iterable[int] = ()) -> int:
     """Runs until all handles in `awaited` have completed; returns the time of the last in ticks. Raises FabricStopped."""
     from thalweg import _core
 
     last = 0
-    stops = iter(looks)
+    stops = iter(checkpoints)
     until = next(stops, _core.NEVER)
     while awaited:
         completed = fabric.advance(until)
@@ -197,7 +197,7 @@ def submit(
     algorithm: Algorithm,
     context: int,
     size: int,
-    given: Sequence[np.ndarray],
+    inputs: Sequence[np.ndarray],
     results: Sequence[np.ndarray],
     handles: Sequence[int],
     at: int,
@@ -214,7 +214,7 @@ def submit(
             type=plan.datatype if plan.operation in REDUCTIONS else Datatype.BYTE,
             root=plan.root,
             count=size // plan.dtype.itemsize,
-            send=given[rank].view("u1"),
+            send=inputs[rank].view("u1"),
             receive=results[rank].view("u1"),
             at=at,
         )
@@ -225,7 +225,7 @@ def _run_collective(
     host: bool,
     plan: CollectivePlan,
     algorithm: Algorithm,
-    given: Sequence[np.ndarray],
+    inputs: Sequence[np.ndarray],
     size: int,
     expected: float | None = None,
     progress: Progress = silent,
@@ -238,9 +238,9 @@ def _run_collective(
     context = communicator(fabric, plan, members)
     start = fabric.now
     results = room(plan, size)
-    submit(fabric, plan, algorithm, context, size, given, results, members, start)
-    looks = progress_ticks(start, expected, progress)
-    ticks = finish(fabric, set(members), looks) - start
+    submit(fabric, plan, algorithm, context, size, inputs, results, members, start)
+    checkpoints = progress_ticks(start, expected, progress)
+    ticks = finish(fabric, set(members), checkpoints) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
     return Timed(ticks, results, busiest, fabric.parts(context, algorithm), fabric.recoveries)
 
@@ -263,7 +263,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
     done = [0.0] * len(work)  # completed fraction of each size's runs
     last: dict[tuple[Algorithm, bool], float] = {}  # ticks per byte, from a smaller size
 
-    def run_one(index: int, parts: int, given: Sequence[np.ndarray], algorithm: Algorithm, host: bool) -> Timed:
+    def run_one(index: int, parts: int, inputs: Sequence[np.ndarray], algorithm: Algorithm, host: bool) -> Timed:
         """Runs one of `parts` runs of a size."""
         size = plan.measured_sizes[index]
         limit = collective_limits(network, plan, size, 1.0)[host]
@@ -276,7 +276,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
             so_far = share
             progress(sum(map(math.prod, zip(done, work, strict=True))) / sum(work))
 
-        run = _run_collective(config, host, plan, algorithm, given, size, expected, advanced)
+        run = _run_collective(config, host, plan, algorithm, inputs, size, expected, advanced)
         last[algorithm, host] = run.ticks / work[index]
         advanced(1.0)
         return run
@@ -284,13 +284,13 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
     def row(
         size: int,
         best: Algorithm,
-        given: Sequence[np.ndarray],
+        inputs: Sequence[np.ndarray],
         kernel: tuple[int, bool, list[Recovery]],
         through_host: Future[Timed],
     ) -> Measured:
         ticks, verified, recovered = kernel
         host = through_host.result()
-        verified = verified and right(plan, best, given, host)
+        verified = verified and right(plan, best, inputs, host)
         made = measured(
             plan.cluster,
             plan.ranks,
@@ -307,11 +307,11 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
         rows: deque[Callable[[], Measured]] = deque()  # whose host-to-host runs are in progress
         for index, size in enumerate(plan.measured_sizes):
             check_memory(plan, size)
-            given = operands(plan, size)
+            inputs = operands(plan, size)
             alone = workers == 1 or buffers(plan, size) * workers > memory() / 2
             while rows and alone:
                 yield rows.popleft()()
-            runs = partial(run_one, index, len(algorithms) + 1, given)
+            runs = partial(run_one, index, len(algorithms) + 1, inputs)
             certain = pool.submit(runs, algorithms[0], True) if len(algorithms) == 1 and not alone else None
             ticks: dict[Algorithm, float] = {}
             kernel: Timed | None = None  # only the fastest is kept: long results fill the memory
@@ -327,10 +327,10 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
                     best, kernel = algorithm, run
                 del run, future
             assert kernel is not None
-            found = (kernel.ticks, right(plan, best, given, kernel), kernel.recoveries)
+            found = (kernel.ticks, right(plan, best, inputs, kernel), kernel.recoveries)
             kernel = None
             through_host = certain or pool.submit(runs, best, True)
-            rows.append(partial(row, size, best, given, found, through_host))
+            rows.append(partial(row, size, best, inputs, found, through_host))
             algorithms, before = choice.promising(ticks, size, before), ticks
             while len(rows) > 1 or (rows and alone):
                 yield rows.popleft()()
@@ -363,8 +363,8 @@ def host_times(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm])
     check_memory(plan, size)
     config = plan.cluster.fabric_config()
     us = 1e6 / config.ticks_per_second
-    given = operands(plan, size)
-    return {a: us * _run_collective(config, True, plan, a, given, size).ticks for a in algorithms}
+    inputs = operands(plan, size)
+    return {a: us * _run_collective(config, True, plan, a, inputs, size).ticks for a in algorithms}
 
 
 def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) -> HostTime:
@@ -372,8 +372,8 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
     check_memory(plan, size)
     config = plan.cluster.fabric_config()
     us = 1e6 / config.ticks_per_second
-    given = operands(plan, size)
-    runs = {algorithm: _run_collective(config, True, plan, algorithm, given, size) for algorithm in algorithms}
+    inputs = operands(plan, size)
+    runs = {algorithm: _run_collective(config, True, plan, algorithm, inputs, size) for algorithm in algorithms}
     best = min(runs, key=lambda algorithm: runs[algorithm].ticks)
     run = runs[best]
     return HostTime(
@@ -382,7 +382,7 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
         best,
         run.busiest * bounds.FLIT_BYTES,
         run.busiest / run.ticks,
-        right(plan, best, given, run),
+        right(plan, best, inputs, run),
     )
 
 

@@ -95,29 +95,29 @@ def _reduced(plan: CollectivePlan, algorithm: Algorithm, operands: np.ndarray, g
     return np.concatenate(parts)
 
 
-def right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], run: Timed) -> bool:
+def right(plan: CollectivePlan, algorithm: Algorithm, inputs: Sequence[np.ndarray], run: Timed) -> bool:
     """True if every rank has the correct result, bit by bit."""
     if plan.operation == "alltoall":
-        sent = np.stack(given).reshape(plan.ranks, plan.ranks, -1)
+        sent = np.stack(inputs).reshape(plan.ranks, plan.ranks, -1)
         return np.array_equal(np.stack(run.results).reshape(sent.shape), sent.swapaxes(0, 1))
     if plan.operation in ("scan", "exscan"):
-        prefixes = reduction.scan(plan.operator, plan.datatype, np.stack(given), plan.operation == "scan")
+        prefixes = reduction.scan(plan.operator, plan.datatype, np.stack(inputs), plan.operation == "scan")
         return all(
             np.array_equal(result.view("u1"), np.ascontiguousarray(prefix).view("u1"))
             for result, prefix in zip(run.results, prefixes, strict=True)
             if prefix.size
         )
     if plan.operation in REDUCTIONS:
-        operands = np.stack([part.view("u1") for part in given]).view(plan.dtype)
+        operands = np.stack([part.view("u1") for part in inputs]).view(plan.dtype)
         expected = _reduced(plan, algorithm, operands, run.groups)
     elif plan.operation in ("broadcast", "scatter"):
-        expected = given[plan.root]
+        expected = inputs[plan.root]
     else:
-        expected = np.concatenate(given)
-    wanted = np.ascontiguousarray(expected).view("u1")
+        expected = np.concatenate(inputs)
+    expected_bytes = np.ascontiguousarray(expected).view("u1")
     if plan.operation in ("scatter", "reduce_scatter"):
-        return np.array_equal(np.concatenate(run.results).view("u1"), wanted)
-    return all(np.array_equal(result.view("u1"), wanted) for result in run.results if result.size)
+        return np.array_equal(np.concatenate(run.results).view("u1"), expected_bytes)
+    return all(np.array_equal(result.view("u1"), expected_bytes) for result in run.results if result.size)
 
 
 def room(plan: CollectivePlan, size: int) -> list[np.ndarray]:

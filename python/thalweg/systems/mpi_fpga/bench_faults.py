@@ -10,7 +10,7 @@ from thalweg.bench.operation import Measured, Progress, silent
 from thalweg.cluster import topology
 from thalweg.errors import FabricStopped
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, LOCAL_BUFFER_FLITS, MAX_BUFFERED_FLITS
 
 LOCAL = 16 * LOCAL_BUFFER_FLITS
 """Maximum number of flits in the buffers of the local port."""
@@ -46,10 +46,10 @@ def measure_faults(
     router = cluster.values.router
     window = _core.replay_window(cluster.link_latency)
     flits = router.virtual_channels * (max(router.margin_flits, window) + 2 * window)
-    if flits > MOST_BUFFERED_FLITS - LOCAL:
+    if flits > MAX_BUFFERED_FLITS - LOCAL:
         raise cluster.file.wrong(
             f"a link of {cluster.link_latency} cycles; buffers that do not limit it need {flits} flits, but "
-            f"{MOST_BUFFERED_FLITS - LOCAL} is the maximum",
+            f"{MAX_BUFFERED_FLITS - LOCAL} is the maximum",
             "link.latency_ns",
             "clock.frequency_mhz",
         )
@@ -82,7 +82,7 @@ def measure_faults(
         bits = _core.frame_bits(config)
         p = 1 - (1 - rate) ** bits
         goodput = result.accepted_load / float(cluster.link_rate)
-        wanted = expected(p, cluster.link_latency)
+        expected_share = expected(p, cluster.link_latency)
         time_us = result.cycles * 1e6 / config.ticks_per_second
         own = {
             "engine": "sim",
@@ -92,8 +92,8 @@ def measure_faults(
             "round_trip_frames": round_trip(cluster.link_latency),
             "cycles": result.cycles,
             "goodput": goodput,
-            "share_expected": wanted,
-            "difference": goodput / wanted - 1,
+            "share_expected": expected_share,
+            "difference": goodput / expected_share - 1,
             "cpu_s": result.cpu_s,
         }
         arrived = round(result.accepted_load * result.cycles) * FLIT_BYTES

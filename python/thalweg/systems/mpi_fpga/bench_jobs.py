@@ -120,9 +120,9 @@ def _run(
     parts = {}
     for job in jobs:
         own = plan.job(job)
-        given = bench_data.operands(own, size)
+        inputs = bench_data.operands(own, size)
         context = bench.communicator(fabric, own, [_handle(job, rank) for rank in range(own.ranks)])
-        parts[job] = (own, given, context, fabric.parts(context, own.algorithms[0]))
+        parts[job] = (own, inputs, context, fabric.parts(context, own.algorithms[0]))
     start = -(-fabric.now // plan.frame) * plan.frame
     fabric.advance(start)
     done: dict[int, _Job] = {}
@@ -131,12 +131,12 @@ def _run(
     begun: dict[int, int] = {}
 
     def submit(job: int, at: int) -> None:
-        own, given, context, _ = parts[job]
+        own, inputs, context, _ = parts[job]
         results[job] = bench_data.room(own, size)
         missing[job] = own.ranks
         begun[job] = at
         handles = [_handle(job, rank) for rank in range(own.ranks)]
-        bench.submit(fabric, own, own.algorithms[0], context, size, given, results[job], handles, at)
+        bench.submit(fabric, own, own.algorithms[0], context, size, inputs, results[job], handles, at)
 
     def use(job: int) -> int:
         links: list[LinkUse] = fabric.job_link_use(job) if isinstance(fabric, _sim.SharedFabric) else fabric.link_use()
@@ -156,10 +156,10 @@ def _run(
             missing[job] -= 1
             if missing[job]:
                 continue
-            own, given, _, groups = parts[job]
+            own, inputs, _, groups = parts[job]
             if job not in done:
                 run = bench.Timed(completion.at - start, results[job], use(job) - before[job], groups)
-                right = bench_data.right(own, own.algorithms[0], given, run)
+                right = bench_data.right(own, own.algorithms[0], inputs, run)
                 done[job] = _Job(run.ticks, run.results, run.busiest, right)
             if len(done) < len(jobs):
                 submit(job, fabric.now)

@@ -51,8 +51,8 @@ def measure_messages(
             def advanced(done: float, before: float = index + host / 2) -> None:
                 progress((before + done / 2) / len(sizes))
 
-            looks = progress_ticks(0, limit, advanced)
-            times.append(finish(fabric, set(range(messages)), looks) * us)
+            checkpoints = progress_ticks(0, limit, advanced)
+            times.append(finish(fabric, set(range(messages)), checkpoints) * us)
             fabric.advance(_core.NEVER)  # credits in flight
             limits.append(limit * us if limit is not None else None)
             recoveries.append(fabric.recoveries)

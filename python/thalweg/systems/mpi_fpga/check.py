@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg.systems.mpi_fpga.faults import WrongLink
-from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, MOST_FAULTY_LATENCY, MOST_LATENCY, MOST_SLOT_FLITS
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, MAX_FAULTY_LATENCY, MAX_LATENCY, MAX_SLOT_FLITS
 
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -32,9 +32,9 @@ def check(cluster: Cluster) -> None:
             "clock.frequency_mhz",
             "router.flow",
         )
-    if cluster.link_latency > MOST_LATENCY:
+    if cluster.link_latency > MAX_LATENCY:
         raise file.wrong(
-            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; the maximum is {MOST_LATENCY} cycles",
+            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; the maximum is {MAX_LATENCY} cycles",
             "link.latency_ns",
             "clock.frequency_mhz",
         )
@@ -42,9 +42,9 @@ def check(cluster: Cluster) -> None:
         has_faults = cluster.has_faults
     except WrongLink as wrong:
         raise file.wrong(str(wrong), f"faults.links.{wrong.index}.{wrong.key}") from None
-    if has_faults and cluster.link_latency > MOST_FAULTY_LATENCY:
+    if has_faults and cluster.link_latency > MAX_FAULTY_LATENCY:
         raise file.wrong(
-            f"a link of {cluster.link_latency} cycles; the maximum with faults is {MOST_FAULTY_LATENCY} cycles",
+            f"a link of {cluster.link_latency} cycles; the maximum with faults is {MAX_FAULTY_LATENCY} cycles",
             "link.latency_ns",
             "clock.frequency_mhz",
         )
@@ -68,10 +68,10 @@ def check(cluster: Cluster) -> None:
         )
     collective = file.values.collective
     slot = collective.slot_packets * collective.packet_flits
-    if slot > MOST_SLOT_FLITS:
+    if slot > MAX_SLOT_FLITS:
         raise file.wrong(
             f"a slot of {collective.slot_packets} packets of {collective.packet_flits} flits has {slot} flits; "
-            f"the maximum is {MOST_SLOT_FLITS} flits",
+            f"the maximum is {MAX_SLOT_FLITS} flits",
             "collective.slot_packets",
             "collective.packet_flits",
         )

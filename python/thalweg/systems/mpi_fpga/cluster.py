@@ -31,7 +31,7 @@ from thalweg.systems.mpi_fpga.faults import Wire, of_links
 from thalweg.systems.mpi_fpga.limits import (
     FLIT_BYTES,
     LOCAL_BUFFER_FLITS,
-    MOST_BUFFERED_FLITS,
+    MAX_BUFFERED_FLITS,
     ROUTER_CHANNELS,
     ROUTER_PORTS,
     UNIT_PORTS,
@@ -156,8 +156,8 @@ class Cluster:
         """
         from thalweg import _core
 
-        said = self.values.router.margin_flits
-        return max(said, _core.replay_window(self.link_latency) - 1) if self.has_faults else said
+        margin = self.values.router.margin_flits
+        return max(margin, _core.replay_window(self.link_latency) - 1) if self.has_faults else margin
 
     @property
     def least_port_buffer(self) -> int:
@@ -343,11 +343,11 @@ class Cluster:
         channels = self.values.router.virtual_channels
         links = int((self.topology.peer >= 0).sum(axis=1).max())
         local = local_ports * channels * min(self.buffer_flits, LOCAL_BUFFER_FLITS)
-        if links * channels * self.buffer_flits + local > MOST_BUFFERED_FLITS:
-            most = FLIT_BYTES * channels * ((MOST_BUFFERED_FLITS - local) // (links * channels))
+        if links * channels * self.buffer_flits + local > MAX_BUFFERED_FLITS:
+            most = FLIT_BYTES * channels * ((MAX_BUFFERED_FLITS - local) // (links * channels))
             raise self.file.wrong(
                 f"port_buffer_bytes is {self.values.router.port_buffer_bytes}; with {links} links a router's input buffers hold "
-                f"{MOST_BUFFERED_FLITS} flits in all, and port_buffer_bytes is at most {most}",
+                f"{MAX_BUFFERED_FLITS} flits in all, and port_buffer_bytes is at most {most}",
                 "router.port_buffer_bytes",
             )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thalweg.errors import InputError
 from thalweg.route.routes import KEEP_CLASS, NO_ROUTE
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, MOST_FAULTY_LATENCY
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, MAX_FAULTY_LATENCY
 from thalweg.systems.mpi_fpga.rtl_engine import router_parameters, unit_parameters
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
     from thalweg import _core
     from thalweg.systems.mpi_fpga import _sim
 
-    if cluster.link_latency > MOST_FAULTY_LATENCY:
+    if cluster.link_latency > MAX_FAULTY_LATENCY:
         raise InputError(
-            f"a link of {cluster.link_latency} cycles; the maximum of a replay is {MOST_FAULTY_LATENCY}: reduce link.latency_ns of {cluster.name}"
+            f"a link of {cluster.link_latency} cycles; the maximum of a replay is {MAX_FAULTY_LATENCY}: reduce link.latency_ns of {cluster.name}"
         )
     config = cluster.fabric_config()
     router = config.router

@@ -40,8 +40,8 @@ class Wire:
 
     def over(self, table: LinkFaultsTable) -> Wire:
         """Returns a copy overridden by the values of the table."""
-        said = {key: getattr(table, key) for key in KEYS}
-        return replace(self, **{key: value for key, value in said.items() if value is not None})
+        assigned = {key: getattr(table, key) for key in KEYS}
+        return replace(self, **{key: value for key, value in assigned.items() if value is not None})
 
 
 class WrongLink(ValueError):
@@ -57,7 +57,7 @@ def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
     """Returns, for each link of the topology, the faults from its first node to its second, and back. Raises WrongLink."""
     common = Wire(*(getattr(table, key) for key in RATES))
     wires = [[common, common] for _ in topology.links]
-    said: set[tuple[int, int, str]] = set()
+    assigned: set[tuple[int, int, str]] = set()
     for index, entry in enumerate(table.links):
         a, b = entry.nodes
         if entry.up_at_us is not None and (entry.down_at_us is None or entry.up_at_us <= entry.down_at_us):
@@ -69,17 +69,17 @@ def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
                 if (first, second) != (a, b) or entry.port not in (None, port):
                     continue
                 found = True
-                ways = {way: entry}
+                directions = {way: entry}
                 if not entry.one_way:
-                    ways[1 - way] = entry.model_copy(update={"reset_at_us": None})
-                for each, fault in ways.items():
+                    directions[1 - way] = entry.model_copy(update={"reset_at_us": None})
+                for each, fault in directions.items():
                     for key in KEYS:
                         if getattr(fault, key) is None:
                             continue
-                        if (link, each, key) in said:
+                        if (link, each, key) in assigned:
                             what = f"{key} of the link from node {(a, b)[each != way]} to node {(b, a)[each != way]} is given twice"
                             raise WrongLink(index, key, f"{what}; give each fault of a link once")
-                        said.add((link, each, key))
+                        assigned.add((link, each, key))
                     wires[link][each] = wires[link][each].over(fault)
         if not found:
             raise WrongLink(

@@ -111,15 +111,15 @@ def _indirect(rows: Sequence[Row]) -> Figure:
 def _ratios(rows: Sequence[Row]) -> Figure:
     from matplotlib.figure import Figure
 
-    ours = [row for row in rows if row.id == "mpifpga.indirect_over_direct"]
-    places = list(dict.fromkeys((row.about["collective"], row.about["nodes"]) for row in ours))
-    radices = sorted({row.about["radix"] for row in ours})
+    measured_rows = [row for row in rows if row.id == "mpifpga.indirect_over_direct"]
+    places = list(dict.fromkeys((row.about["collective"], row.about["nodes"]) for row in measured_rows))
+    radices = sorted({row.about["radix"] for row in measured_rows})
     figure = Figure(figsize=(9, 4), layout="constrained")
     axes = figure.subplots()
-    axes.axhspan(*ours[0].published, color="tab:gray", alpha=0.2, lw=0, label="the paper's, 1.2 to 1.9")  # type: ignore[misc]
+    axes.axhspan(*measured_rows[0].published, color="tab:gray", alpha=0.2, lw=0, label="the paper's, 1.2 to 1.9")  # type: ignore[misc]
     axes.axhline(1, color="black", lw=0.8)
     for i, radix in enumerate(radices):
-        heights = [row.measured for row in ours if row.about["radix"] == radix]
+        heights = [row.measured for row in measured_rows if row.about["radix"] == radix]
         x = [place + 0.25 * (i - 1) for place in range(len(places))]
         axes.bar(x, heights, 0.22, label=f"radix {radix}")  # type: ignore[arg-type]
     axes.set_xticks(range(len(places)), [f"{collective},\n{nodes} nodes" for collective, nodes in places])
@@ -133,17 +133,22 @@ def _ratios(rows: Sequence[Row]) -> Figure:
 def _instances(rows: Sequence[Row]) -> Figure:
     from matplotlib.figure import Figure
 
-    ours = [row for row in rows if row.id == "mpifpga.instances"]
-    figure = Figure(figsize=(9, 1 + 0.3 * len(ours)), layout="constrained")
+    measured_rows = [row for row in rows if row.id == "mpifpga.instances"]
+    figure = Figure(figsize=(9, 1 + 0.3 * len(measured_rows)), layout="constrained")
     axes = figure.subplots()
     for key, offset, label in (("software_us", -0.2, "in software"), ("fabric_us", 0.2, "in the network")):
-        axes.barh([y + offset for y in range(len(ours))], [row.about[key] for row in ours], 0.38, label=label)
-    for y, row in enumerate(ours):
+        axes.barh(
+            [y + offset for y in range(len(measured_rows))],
+            [row.about[key] for row in measured_rows],
+            0.38,
+            label=label,
+        )
+    for y, row in enumerate(measured_rows):
         axes.annotate(
             f"{row.measured:.1f}x", (row.about["software_us"], y - 0.2), (4, 0), textcoords="offset points", va="center"
         )
-    names = ("{program}, {nodes} nodes: {function}, {bytes} B, {place}".format_map(row.about) for row in ours)
-    axes.set_yticks(range(len(ours)), list(names), fontsize=9)
+    names = ("{program}, {nodes} nodes: {function}, {bytes} B, {place}".format_map(row.about) for row in measured_rows)
+    axes.set_yticks(range(len(measured_rows)), list(names), fontsize=9)
     axes.invert_yaxis()
     axes.set_xlabel("time of a call in µs, and how many times as fast in the network")
     axes.margins(x=0.1, y=0.02)
@@ -190,9 +195,9 @@ def _line(rows: Sequence[Row]) -> tuple[list[int], list[float]]:
 def _speedups(rows: Sequence[Row]) -> Figure:
     from matplotlib.figure import Figure
 
-    ours = [row for row in rows if row.id == "mpifpga.speedup" and "software_us" in row.about]
-    collectives = list(dict.fromkeys(row.about["collective"] for row in ours))
-    sizes = sorted({row.about["bytes"] for row in ours})
+    measured_rows = [row for row in rows if row.id == "mpifpga.speedup" and "software_us" in row.about]
+    collectives = list(dict.fromkeys(row.about["collective"] for row in measured_rows))
+    sizes = sorted({row.about["bytes"] for row in measured_rows})
     figure = Figure(figsize=(12, 4.5), layout="constrained")
     panels = figure.subplots(1, len(sizes), sharey=True)
     for axes, size in zip(panels, sizes, strict=True):
@@ -200,7 +205,9 @@ def _speedups(rows: Sequence[Row]) -> Figure:
         axes.axhline(1, color="black", lw=0.8)
         for place, (nodes, colour) in enumerate(_COLOURS.items()):
             for x, collective in enumerate(collectives):
-                (row,) = (r for r in _of(ours, "mpifpga.speedup", collective=collective, nodes=nodes, bytes=size))
+                (row,) = (
+                    r for r in _of(measured_rows, "mpifpga.speedup", collective=collective, nodes=nodes, bytes=size)
+                )
                 low, high = row.measured  # type: ignore[misc]
                 label = f"{nodes} nodes" if x == 0 else None
                 axes.plot([x + 0.27 * (place - 1)] * 2, [low, high], "_-", lw=7, ms=9, mew=3, color=colour, label=label)

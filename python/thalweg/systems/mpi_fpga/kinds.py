@@ -125,14 +125,14 @@ class Kinds(Assembled):
             "link": link.model_dump(include=set(LinkTable.model_fields)),
             "faults": self._faults(),
         } | {table: getattr(node, table).model_dump(exclude_none=True) for table in Node.TABLES}
-        said: dict[KeyPath, KeyPath] = {
+        aliases: dict[KeyPath, KeyPath] = {
             ("clock", node.clock): ("clock",),
             ("node", node_name): (),
             ("link", link_name): ("link",),
         }
         locations = dict(self.file.locations)
         for path, place in self.file.locations.items():
-            if path[:2] in said and (own := (*said[path[:2]], *path[2:])):
+            if path[:2] in aliases and (own := (*aliases[path[:2]], *path[2:])):
                 locations[own] = place
         file = parse(
             ClusterTable, {k: v for k, v in values.items() if v is not None}, locations, self.file.name, self.file.plain

@@ -10,14 +10,14 @@ ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # per router, ports x virtual channels 
 
 UNIT_PORTS = 32  # per collective unit
 
-MOST_SLOT_FLITS = 2**16 - 1
+MAX_SLOT_FLITS = 2**16 - 1
 """Maximum count in a credit packet."""
 
-MOST_FAULTY_LATENCY = 16_000
+MAX_FAULTY_LATENCY = 16_000
 """Maximum latency in cycles of a link with faults, limited by the replay buffer."""
 
-MOST_BUFFERED_FLITS = 2**16 - 1
+MAX_BUFFERED_FLITS = 2**16 - 1
 """Maximum of all input buffers of a router, and of a link, whose flits in flight are in the buffer at its end."""
 
-MOST_LATENCY = MOST_BUFFERED_FLITS - 3
+MAX_LATENCY = MAX_BUFFERED_FLITS - 3
 """Maximum latency of a link in cycles; its flits also pass an output register and an input of the unit."""

@@ -89,14 +89,14 @@ def collective(
         cluster = cluster.by_rank()
         algorithm = "auto" if operation in ("scan", "exscan") else "tree"
     cluster = _engine(cluster, engine)
-    wanted = parse_sizes(sizes)
+    requested = parse_sizes(sizes)
     if type is None:  # OSU's default, so that a size of 4 bytes is a whole element
-        type = "float64" if all(size % 8 == 0 for size in wanted) else "float32"
+        type = "float64" if all(size % 8 == 0 for size in requested) else "float32"
     plan = bench.CollectivePlan(
         cluster,
         operation,
         cluster.topology.hosts if ranks is None else at_least("ranks", ranks, 1),
-        wanted,
+        requested,
         algorithm,
         Operator[one_of("operator", op, OPERATORS).upper()],
         Datatype[one_of("type", type, TYPES).upper()],
@@ -130,15 +130,15 @@ def collective(
 
 
 def message(operation: str, cluster: Cluster, *, engine: str = "sim", sizes: Sizes = "4:1M", hops: int = 1) -> Plan:
-    wanted = parse_sizes(sizes)
+    requested = parse_sizes(sizes)
     cluster = _engine(cluster, engine)
     messages = f" of {bench_messages.WINDOW} messages" * (operation == "bandwidth")
     about = f"{operation}{messages} from node 0 to node {peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         if engine == MODEL:
-            return bench_model.message_rows(cluster, operation, wanted, hops)
-        return bench_messages.measure_messages(cluster, operation, wanted, hops, progress)
+            return bench_model.message_rows(cluster, operation, requested, hops)
+        return bench_messages.measure_messages(cluster, operation, requested, hops, progress)
 
     return Plan(
         cluster,
@@ -224,10 +224,11 @@ def jobs(
             raise InputError(f"unknown collective {name!r}; known are {', '.join(bounds.OPERATIONS)}")
     one_of("placement of jobs", placement, bench_jobs.PLACEMENTS)
     choice.algorithm_named(algorithm)
-    wanted = parse_sizes(sizes)
+    requested = parse_sizes(sizes)
     plans = [
         bench_jobs.JobsPlan(
-            *(cluster, operations, wanted, bench_jobs.share_of(text), placement, algorithm), at_least("seed", seed, 0)
+            *(cluster, operations, requested, bench_jobs.share_of(text), placement, algorithm),
+            at_least("seed", seed, 0),
         )
         for text in ([share] if isinstance(share, str) else share)
     ]
@@ -265,15 +266,15 @@ def faults(
     cluster: Cluster, *, rates: float | Sequence[float] = RATES, cycles: int = 20_000_000, seed: int = 1
 ) -> Plan:
     """Plans a link with bit errors; `rates` are bit error rates. Raises InputError."""
-    wanted = [rates] if isinstance(rates, float | int) else list(rates)
-    check_rates(wanted)
+    requested = [rates] if isinstance(rates, float | int) else list(rates)
+    check_rates(requested)
     at_least("cycles", cycles, 10_000)
     at_least("seed", seed, 0)
 
     a = bench_faults.round_trip(cluster.link_latency)
 
     def measure(progress: Progress, _: int) -> Iterable[Measured]:
-        return bench_faults.measure_faults(cluster, wanted, cycles, seed, progress)
+        return bench_faults.measure_faults(cluster, requested, cycles, seed, progress)
 
     return Plan(
         cluster,

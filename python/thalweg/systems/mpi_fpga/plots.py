@@ -47,18 +47,18 @@ def latency_over_load(axes: Axes, rows: Sequence[Row]) -> None:
 def rate_by_share(axes: Axes, rows: Sequence[Row]) -> None:
     """Plots a group of bars per sharing mode: the fraction of its rate that each job keeps, at the largest size."""
     largest = [row for row in rows if row["bytes"] == max(row["bytes"] for row in rows)]
-    ways = list(dict.fromkeys(row["sharing"] for row in largest))
+    modes = list(dict.fromkeys(row["sharing"] for row in largest))
     jobs = sorted({row["job"] for row in largest})
     width = 0.8 / len(jobs)
     for job in jobs:
         own = [row for row in largest if row["job"] == job]
-        places = [ways.index(row["sharing"]) + (job - (len(jobs) - 1) / 2) * width for row in own]
+        places = [modes.index(row["sharing"]) + (job - (len(jobs) - 1) / 2) * width for row in own]
         axes.bar(places, [row["rate"] for row in own], 0.9 * width, label=f"job {job}: {own[0]['collective']}")
         parts = [(place, row["part"]) for place, row in zip(places, own, strict=True) if row["part"] is not None]
         for number, (place, part) in enumerate(parts):
             label = "share of the link" if job == jobs[-1] and not number else None
             axes.plot([place - width / 2, place + width / 2], [part, part], color="black", linewidth=1, label=label)
-    axes.set_xticks(range(len(ways)), [way.replace(":", "\n", 1) for way in ways])
+    axes.set_xticks(range(len(modes)), [mode.replace(":", "\n", 1) for mode in modes])
     axes.set_ylabel(f"rate of {largest[0]['bytes']} bytes / rate on an unshared fabric")
 
 

@@ -481,8 +481,8 @@ def evaluation(paper: str, only: Sequence[str] = (), full: bool = False) -> Eval
 
 def reproduce(paper: str, *, only: str | Sequence[str] = (), full: bool = False) -> list[dict[str, Any]]:
     """Implements `thalweg reproduce mpi-fpga`. Raises InputError."""
-    wanted = [only] if isinstance(only, str) else only
-    return [row.as_json() for row in evaluation(paper, wanted, full).rows(lambda what, done: None)]
+    requested = [only] if isinstance(only, str) else only
+    return [row.as_json() for row in evaluation(paper, requested, full).rows(lambda what, done: None)]
 
 
 def table_bits(contexts: int, rank_bits: int) -> int:

@@ -45,7 +45,7 @@ def run(name: str, arguments: Sequence[str], ranks: int, cluster: str) -> dict[s
         command = [sys.executable, "-m", "thalweg", "run", *options, "--", str(build(name, folder)), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
-            said = next(iter((done.stderr + done.stdout).splitlines()), "nothing was said")
-            raise CheckFailed(f"{name} on {ranks} ranks ended with {done.returncode}: {said}")
+            message = next(iter((done.stderr + done.stdout).splitlines()), "nothing was said")
+            raise CheckFailed(f"{name} on {ranks} ranks ended with {done.returncode}: {message}")
         loaded: dict[str, Any] = json.loads(report.read_text())
         return loaded

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.spec import SIZE, Operator
-from thalweg.systems.mpi_fpga.limits import MOST_BUFFERED_FLITS
+from thalweg.systems.mpi_fpga.limits import MAX_BUFFERED_FLITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Pairs = Mapping[Datatype, Collection[Operator]]
 
 
-MOST_EDGES = 32  #: of a row of the communicator table
+MAX_EDGES = 32  #: of a row of the communicator table
 
 
 def shared_libraries(root: Path | None = None, original: Project | None = None) -> Project:
@@ -50,10 +50,10 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
     if len({len(of_class) for of_class in router.vc_mask}) > 1:
         raise InputError("the hardware's router needs equally many route classes for every message class")
     longest = max((link.latency for link in config.links), default=0)
-    if router.link_ports * (longest + 2) + 2 * router.local_ports > MOST_BUFFERED_FLITS:
+    if router.link_ports * (longest + 2) + 2 * router.local_ports > MAX_BUFFERED_FLITS:
         raise InputError(
-            f"links of {longest} cycles; links of the hardware's router hold {MOST_BUFFERED_FLITS} flits in total, so "
-            f"{router.link_ports} of them must be shorter than {MOST_BUFFERED_FLITS // router.link_ports} cycles"
+            f"links of {longest} cycles; links of the hardware's router hold {MAX_BUFFERED_FLITS} flits in total, so "
+            f"{router.link_ports} of them must be shorter than {MAX_BUFFERED_FLITS // router.link_ports} cycles"
         )
     masks = [mask for of_message_class in router.vc_mask for mask in of_message_class]
     bits = sum(mask << i * router.virtual_channels for i, mask in enumerate(masks))
@@ -96,9 +96,9 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
     ports = router.local_ports - 1
     fillers = 3 * doublings - 2  # processes that fill stages of a scan, the maximum of all collectives
     if by_rank:
-        edges = min(MOST_EDGES, max(2 * doublings, ports))
+        edges = min(MAX_EDGES, max(2 * doublings, ports))
     else:
-        edges = max(_edges(config), min(MOST_EDGES, router.link_ports + 2 * doublings))
+        edges = max(_edges(config), min(MAX_EDGES, router.link_ports + 2 * doublings))
     parameters: dict[str, int | str] = {
         "Links": router.link_ports,
         "Ports": ports,
@@ -146,7 +146,7 @@ def _edges(config: FabricConfig) -> int:
     try:
         rows = _sim.Group(config, list(range(config.nodes - config.switches))).rows
     except ValueError:  # a node would need more edges than a row can have
-        return MOST_EDGES
+        return MAX_EDGES
     return max(row.used.bit_length() for _, row in rows)
 
 

@@ -88,21 +88,21 @@ def _watched(fabric: AnyFabric, awaited: set[int], window: int) -> tuple[dict[in
     ends: dict[int, int] = {}
     seen: list[tuple[int, Use]] = []
 
-    def look() -> None:
+    def sample() -> None:
         seen.append((fabric.now - start, {(use.node, use.port): use.flits for use in fabric.link_use()}))
 
-    look()
+    sample()
     while len(ends) < len(awaited):
         until = start + seen[-1][0] + window
         for completion in fabric.advance(until):
             if completion.last:
                 ends[completion.handle] = completion.at - start
         if fabric.now >= until:
-            look()
+            sample()
         if fabric.idle and len(ends) < len(awaited):
             raise bench.unfinished_error(fabric, len(awaited) - len(ends))
     if fabric.now > start + seen[-1][0]:
-        look()
+        sample()
     return ends, seen
 
 

@@ -34,14 +34,14 @@ def run_apart(work: Callable[[], Result], fault: Callable[[], ThalwegError | Non
     os.close(writes)
     try:
         with os.fdopen(reads, "rb") as pipe:
-            said = pipe.read()
+            outcome = pipe.read()
     except BaseException:
         os.kill(child, signal.SIGKILL)
         raise
     finally:
         _, status = os.waitpid(child, 0)
-    if said:
-        right, value = pickle.loads(said)
+    if outcome:
+        right, value = pickle.loads(outcome)
         if right:
             result: Result = value
             return result
@@ -62,12 +62,12 @@ def _work(work: Callable[[], Result], pipe: int, parent: int) -> None:
             for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(each, signal.SIG_DFL)
         try:
-            said: tuple[bool, object] = (True, work())
+            outcome: tuple[bool, object] = (True, work())
         except BaseException as error:
-            said = (False, error)
+            outcome = (False, error)
         _flush()
         with os.fdopen(pipe, "wb") as file:
-            pickle.dump(said, file)
+            pickle.dump(outcome, file)
     finally:
         os._exit(0)
 

@@ -20,9 +20,9 @@ from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems.smi import metadata, routes, routes_proof, topology
 
-MOST_RANKS = 256  #: rank numbers are bytes in headers
+MAX_RANKS = 256  #: rank numbers are bytes in headers
 HEADER_BYTES = 4
-MOST_ELEMENTS = 31  #: per packet: the header has five bits
+MAX_ELEMENTS = 31  #: per packet: the header has five bits
 
 
 Protocol = Literal["eager", "degree", "synchronous"]
@@ -39,7 +39,7 @@ class Node(dram.Ddr4):
     reads: int = Field(
         8,
         ge=1,
-        le=metadata.MOST_READS,
+        le=metadata.MAX_READS,
         description="consecutive reads of one input before the next is polled (R in the paper)",
     )
     depth: int = Field(
@@ -77,7 +77,7 @@ class Node(dram.Ddr4):
 
     def elements_per_packet(self, size: int) -> int:
         """Returns the maximum number of elements of `size` bytes per packet with header."""
-        return min((self.packet_bytes - HEADER_BYTES) // size, MOST_ELEMENTS)
+        return min((self.packet_bytes - HEADER_BYTES) // size, MAX_ELEMENTS)
 
     @property
     def circuits(self) -> int:
@@ -140,8 +140,8 @@ class Cluster(Uniform[Node, Serial]):
 
         if self.topology.level:
             raise wrong("SMI uses direct links without switches; choose another shape than fattree")
-        if self.topology.nodes > MOST_RANKS:
-            raise wrong(f"{self.topology.nodes} nodes; the maximum is {MOST_RANKS}, as a rank is a byte")
+        if self.topology.nodes > MAX_RANKS:
+            raise wrong(f"{self.topology.nodes} nodes; the maximum is {MAX_RANKS}, as a rank is a byte")
         self.check_uniform()
         if self.topology.link_ports > self.node.links:
             raise wrong(

@@ -103,9 +103,9 @@ class Program:
     def run(self, engine: str) -> tuple[list[Any], Outcome]:
         """Returns the end of each kernel, and the outcome. Raises CheckFailed if an element is wrong or the hardware
         diverges."""
-        sort, operations = random_hardware(random.Random(self.seed // SAME_HARDWARE), self.cluster)
+        hardware, operations = random_hardware(random.Random(self.seed // SAME_HARDWARE), self.cluster)
         draw = random.Random(self.seed)
-        cluster = self._random_values(draw, sort)
+        cluster = self._random_values(draw, hardware)
         ranks = draw.randint(2, cluster.topology.nodes)
         whole = metadata.Program("random", tuple(operations), cluster.node.reads, cluster.topology.nodes)
         run = Run(cluster, ranks, whole, engine=engine)

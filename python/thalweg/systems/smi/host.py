@@ -328,23 +328,23 @@ class Prepared:
 
     def _compared(self, table: CheckTable, rank: int, found: NDArray[Any]) -> Check:
         if table.file is not None:
-            wanted = self._load(table.file, rank)
+            expected = self._load(table.file, rank)
         else:
             assert table.equals is not None
             names = self._names(rank) | {"i": np.arange(found.size).reshape(found.shape)}
             for (name, of), buffer in self.buffers.items():
                 if of == rank:
                     names |= {name: buffer.array, f"first_{name}": self.first[name, of]}
-            wanted = np.asarray(evaluate(table.equals, names) if isinstance(table.equals, str) else table.equals)
-        if wanted.size not in (1, found.size):
-            raise InputError(f"it has {found.size} elements; expected are {wanted.size}")
-        wanted = np.broadcast_to(wanted if wanted.size == 1 else wanted.reshape(found.shape), found.shape)
-        allowed = table.tolerance * float(np.max(np.abs(wanted), initial=0))
-        wrong = ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= allowed)
+            expected = np.asarray(evaluate(table.equals, names) if isinstance(table.equals, str) else table.equals)
+        if expected.size not in (1, found.size):
+            raise InputError(f"it has {found.size} elements; expected are {expected.size}")
+        expected = np.broadcast_to(expected if expected.size == 1 else expected.reshape(found.shape), found.shape)
+        allowed = table.tolerance * float(np.max(np.abs(expected), initial=0))
+        wrong = ~(np.abs(found.astype(np.float64) - expected.astype(np.float64)) <= allowed)
         if not wrong.any():
             return Check(table.buffer, rank, True, f"{found.size} elements right")
         at = int(np.argmax(wrong.ravel()))
-        what = f"{int(wrong.sum())} of {found.size} elements wrong; element {at} is {found.ravel()[at]}, not {wanted.ravel()[at]}"
+        what = f"{int(wrong.sum())} of {found.size} elements wrong; element {at} is {found.ravel()[at]}, not {expected.ravel()[at]}"
         return Check(table.buffer, rank, False, what)
 
 

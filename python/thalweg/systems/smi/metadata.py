@@ -24,7 +24,7 @@ DataType = Literal["int", "float", "double", "char", "short"]
 
 BYTES = {"char": 1, "short": 2, "int": 4, "float": 4, "double": 8}
 BUFFER = 16  #: default, in packets
-MOST_READS = 256  #: maximum of consecutive reads of an input
+MAX_READS = 256  #: maximum of consecutive reads of an input
 
 
 class _Table(BaseModel):
@@ -59,7 +59,7 @@ class Operation(_Table):
 
 class Metadata(_Table):
     operations: list[Operation] = Field(description="a list")
-    consecutive_reads: int = Field(8, ge=1, le=MOST_READS, description="consecutive reads of one input (R)")
+    consecutive_reads: int = Field(8, ge=1, le=MAX_READS, description="consecutive reads of one input (R)")
     max_ranks: int = Field(8, ge=1, le=256, description="maximum number of ranks")
     p2p_rendezvous: bool = Field(True, description="support credits for point-to-point channels")
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BYTES = metadata.BYTES
 COLLECTIVES = ("broadcast", "reduce", "scatter", "gather")
-MOST_SENDERS = 4
+MAX_SENDERS = 4
 _SWITCHED = {"packet": "packets", "circuit": "circuits"}
 SWITCHINGS = tuple(_SWITCHED)
 ROUNDS = 20
@@ -185,12 +185,12 @@ def _recorder(title: str, once: Callable[[Row], BenchmarkRun]) -> Callable[[Sequ
 
 def _sizes(sizes: Sizes, element: str, most: int = 1 << 26) -> list[int]:
     one_of("type", element, BYTES)
-    wanted = parse_sizes(sizes)
-    if bad := [size for size in wanted if size % BYTES[element] or not 0 < size <= most]:
+    requested = parse_sizes(sizes)
+    if bad := [size for size in requested if size % BYTES[element] or not 0 < size <= most]:
         raise InputError(
             f"{bad[0]} bytes; the size must be a multiple of {BYTES[element]} (an element), at most {most}"
         )
-    return wanted
+    return requested
 
 
 def _with_switching(cluster: Cluster, switching: str | None, circuit_packets: int | None) -> Cluster:
@@ -223,19 +223,19 @@ def push(
     defaults are the cluster's. Raises InputError.
     """
     cluster = _with_switching(cluster, switching, circuit_packets)
-    wanted = _sizes(sizes, element)
-    if not 1 <= at_least("senders", senders, 1) <= MOST_SENDERS:
-        raise InputError(f"senders is {senders}; it must be 1 to {MOST_SENDERS}")
+    requested = _sizes(sizes, element)
+    if not 1 <= at_least("senders", senders, 1) <= MAX_SENDERS:
+        raise InputError(f"senders is {senders}; it must be 1 to {MAX_SENDERS}")
     peer = peer_at(cluster, hops)
     links = len({path[0] for path in bounds.push_paths(cluster, peer, senders)})
-    if bad := [size for size in wanted if size % (senders * BYTES[element])]:
+    if bad := [size for size in requested if size % (senders * BYTES[element])]:
         raise InputError(f"{bad[0]} bytes are less than an element for each of {senders} senders")
 
     def once(size: int, record: bool = False) -> BenchmarkRun:
         return pushes(cluster, element, size // BYTES[element] // senders, peer, senders, engine, record)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        for index, size in enumerate(wanted):
+        for index, size in enumerate(requested):
             ran = once(size)
             time = ran.result.time_us
             bound = bounds.push_us(cluster, size // BYTES[element], BYTES[element], peer, senders)
@@ -249,7 +249,7 @@ def push(
                 "share_of_payload": size * 8 / time / 1e3 / (links * cluster.payload_gbit),
             }
             yield Measured(size, time, bound, ran.right, own)
-            progress((index + 1) / len(wanted))
+            progress((index + 1) / len(requested))
 
     of = "a kernel" if senders == 1 else f"{senders} kernels"
     by = _SWITCHED[cluster.node.switching]
@@ -273,14 +273,14 @@ def latency(
     `hops`, `switching` and `circuit_packets` are as for `push`. Raises InputError.
     """
     cluster = _with_switching(cluster, switching, circuit_packets)
-    wanted = _sizes(sizes, element)
+    requested = _sizes(sizes, element)
     peer = peer_at(cluster, hops)
 
     def once(size: int, record: bool = False) -> tuple[float, BenchmarkRun]:
         return behind(cluster, element, size // BYTES[element], peer, peer, record)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        for index, size in enumerate(wanted):
+        for index, size in enumerate(requested):
             us, ran = once(size)
             own = {
                 "element": element,
@@ -289,7 +289,7 @@ def latency(
                 "circuit_packets": cluster.node.circuit_packets,
             }
             yield Measured(size, us, bounds.push_us(cluster, 1, BYTES[element], peer), ran.right, own)
-            progress((index + 1) / len(wanted))
+            progress((index + 1) / len(requested))
 
     by = _SWITCHED[cluster.node.switching]
     title = f"latency of a {element} behind a message in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
@@ -302,13 +302,13 @@ def inject(cluster: Cluster, *, engine: str = "sim", reads: Sizes = "1,4,8,16", 
 
     `reads` are values of R, the consecutive reads of one input. Raises InputError.
     """
-    wanted = parse_sizes(reads)
-    if bad := [times for times in wanted if not 1 <= times <= metadata.MOST_READS]:
-        raise InputError(f"reads is {bad[0]}; it must be 1 to {metadata.MOST_READS}")
+    requested = parse_sizes(reads)
+    if bad := [times for times in requested if not 1 <= times <= metadata.MAX_READS]:
+        raise InputError(f"reads is {bad[0]}; it must be 1 to {metadata.MAX_READS}")
     at_least("messages", messages, 1)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        for index, times in enumerate(wanted):
+        for index, times in enumerate(requested):
             cycles, right = injection(cluster, messages, times, engine)
             own = {
                 "reads": times,
@@ -317,7 +317,7 @@ def inject(cluster: Cluster, *, engine: str = "sim", reads: Sizes = "1,4,8,16", 
                 "link_cycles": bounds.packet_cycles(cluster),
             }
             yield Measured(BYTES["int"], cycles / cluster.mhz, 1 / cluster.mhz, right, own)
-            progress((index + 1) / len(wanted))
+            progress((index + 1) / len(requested))
 
     title = f"injection of messages of one element on {cluster.name}"
     record = _recorder(title, lambda row: injects(cluster, messages, row["reads"], engine, record=True))
@@ -344,7 +344,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
         for the paper's linear scheme. With `any_order`, a reduction combines contributions in order of arrival.
         `in_switch` is an MPI-FPGA cluster whose switches execute the collective. Raises InputError.
         """
-        wanted = _sizes(sizes, element)
+        requested = _sizes(sizes, element)
         there = cluster.topology.nodes
         taking = ranks or there
         if not 2 <= taking <= there or not 0 <= root < taking:
@@ -370,7 +370,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
             return collective(on, operation, element, count, taking, root, engine, switches, record)
 
         def measure(progress: Progress, _: int) -> Iterator[Measured]:
-            for index, size in enumerate(wanted):
+            for index, size in enumerate(requested):
                 count = size // BYTES[element]
                 ran = once(size)
                 bound = (
@@ -387,7 +387,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
                     "any_order": on.node.any_order,
                 }
                 yield Measured(size, ran.result.time_us, bound, ran.right, own)
-                progress((index + 1) / len(wanted))
+                progress((index + 1) / len(requested))
 
         title = f"{operation} of {element} on {taking} ranks of {cluster.name}"
         title += f", in the switches of {switches.name}" if switches else ""
@@ -403,7 +403,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
     Also compares reductions in fixed order and in order of arrival. `ranks` are the first ones of the cluster, 0 for
     all. Raises InputError.
     """
-    wanted = _sizes(sizes, element)
+    requested = _sizes(sizes, element)
     taking = ranks or cluster.topology.nodes
     if not 3 <= taking <= cluster.topology.nodes:
         raise InputError(f"{taking} ranks; {cluster.name} has {cluster.topology.nodes}, and a tree needs at least 3")
@@ -419,7 +419,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         done = 0
         for operation in ("broadcast", "reduce"):
-            for size in wanted:
+            for size in requested:
                 count = size // BYTES[element]
 
                 by_root, by_tree = (collective(on, operation, element, count, taking, 0) for on in (linear, tree))
@@ -439,7 +439,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
                 bound = bounds.collective_us(tree, operation, count, BYTES[element], far, taking)
                 yield Measured(size, other, bound, by_root.right and by_tree.right, own)
                 done += 1
-                progress(done / (2 * len(wanted)))
+                progress(done / (2 * len(requested)))
 
     title = f"trees of arity {arity} compared with the linear scheme, {taking} ranks of {cluster.name}"
     record = _recorder(title, lambda row: once(row["collective"], row["bytes"]))

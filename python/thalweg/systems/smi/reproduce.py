@@ -104,12 +104,12 @@ class Evaluation(OfPaper):
             hops: _right(operations.ping_pong_us(self.line, "int", peer_at(self.line, hops)), "ping-pong")
             for hops in HOPS
         }
-        ours = us[1] * 1e3 - self.line.link.latency_ns
+        own_ns = us[1] * 1e3 - self.line.link.latency_ns
         paper = {hops: 1e3 * self.numbers[f"smi.latency.{hops}"]["value"] for hops in HOPS}
         pairs = {(one, other): (paper[other] - paper[one]) / (other - one) for one, other in ((1, 7), (1, 4), (4, 7))}
         implied = ", ".join(f"{one} and {other} {paper[one] - hop * one:.0f} ns" for (one, other), hop in pairs.items())
         for hops in HOPS:
-            note = f"the link's latency is set by this one; {ours:.0f} ns are the kernels' and endpoints'"
+            note = f"the link's latency is set by this one; {own_ns:.0f} ns are the kernels' and endpoints'"
             if hops > 1:
                 note = f"from the first row alone; of the paper's times two imply a share of the endpoints: {implied}"
             yield self.row(f"smi.latency.{hops}", f"latency, {hops} hop{'s' * (hops > 1)}", us[hops], "us", note)

@@ -62,6 +62,6 @@ class Stencil:
 
     def step_us(self, cluster: Cluster, grid: Grid, banks: int, counts: tuple[int, int]) -> tuple[float, float]:
         """Returns the time of a step and of start and end, from the times of two numbers of steps."""
-        few, many = (self.us(cluster, grid, banks, steps) for steps in counts)
-        step = (many - few) / (counts[1] - counts[0])
-        return step, few - counts[0] * step
+        few_us, many_us = (self.us(cluster, grid, banks, steps) for steps in counts)
+        step = (many_us - few_us) / (counts[1] - counts[0])
+        return step, few_us - counts[0] * step

@@ -100,8 +100,8 @@ class _Kernels:
         self.sources = np.concatenate([np.ones_like(self.is_own), np.zeros_like(self.is_own)])
         self.between_ranks = np.concatenate([~self.is_own, np.zeros_like(self.is_own)])
 
-    def _fifo(self, sort: int, kernel: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-        number: NDArray[np.int64] = (sort * self.kernels + kernel) * self.links + other
+    def _fifo(self, kind: int, kernel: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+        number: NDArray[np.int64] = (kind * self.kernels + kernel) * self.links + other
         return number
 
     def at_destination(self) -> NDArray[np.int64]:
@@ -134,13 +134,13 @@ class _Kernels:
             return f"link {own} of rank {rank} to rank {self.peer[channel]}"
         rest, other = divmod(channel, self.links)
         rest, own = divmod(rest, self.links)
-        sort, rank = divmod(rest, self.ranks)
-        match sort:
+        kind, rank = divmod(rest, self.ranks)
+        match kind:
             case 1:
                 return f"rank {rank}, receive kernel {own} to its send kernel"
             case 2:
                 return f"rank {rank}, send kernel {own} to its receive kernel"
-        return f"rank {rank}, {'send' if sort == 3 else 'receive'} kernel {own} to {other}"
+        return f"rank {rank}, {'send' if kind == 3 else 'receive'} kernel {own} to {other}"
 
 
 def _check_receive(rank: int, tables: Table) -> None:

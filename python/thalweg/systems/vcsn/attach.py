@@ -30,7 +30,7 @@ _WATCH_S = 0.1  #: approximate interval in wall-clock time
 _LINGERS = 8  #: multiples of the resend time for which an end keeps answering after its last words
 _SHORTEST_S = 0.1  #: minimum wall-clock time for computing a rate, as it is known to some milliseconds
 _ENDS = {"refused": "the other end has started another session", "silent": "the other end did not answer"}
-MOST_NUMBER = (1 << 16) - 1  #: of a node or port number, which must fit into an address
+MAX_NUMBER = (1 << 16) - 1  #: of a node or port number, which must fit into an address
 DELIVERIES = ("plain", "credits", "session")
 
 
@@ -116,14 +116,14 @@ class Exchange:
         if self.send:
             rows.append(self._row(network, "sent", self.send.stat().st_size, sent_at))
         if self.receive:
-            came = network.written(_RECEIVED)
+            received = network.written(_RECEIVED)
             with self.receive.open("wb") as file:
-                for offset in range(0, came, _CHUNK):
-                    file.write(network.load(node, self._room + offset, min(_CHUNK, came - offset)))
-            rows.append(self._row(network, "received", came))
-            if came < self.size:
+                for offset in range(0, received, _CHUNK):
+                    file.write(network.load(node, self._room + offset, min(_CHUNK, received - offset)))
+            rows.append(self._row(network, "received", received))
+            if received < self.size:
                 raise CheckFailed(
-                    f"{came} of {self.size} bytes arrived: {dropped(network) or 'the rest was not sent, or was lost'}"
+                    f"{received} of {self.size} bytes arrived: {dropped(network) or 'the rest was not sent, or was lost'}"
                 )
             all_ = WORD * sum(packet[4] for packet in self._packets(network, 0))
             if self.size and all_ > whole_words(self.size):
@@ -155,8 +155,8 @@ class Exchange:
                 if not done:
                     self._check_session(network)
                 yield Work(us)
-                took = monotonic() - begin
-                us = min(us * 2, _WATCH_US) if took < _WATCH_S else us / 2
+                elapsed = monotonic() - begin
+                us = min(us * 2, _WATCH_US) if elapsed < _WATCH_S else us / 2
 
         programs = {server: program, _WATCH: watch}
         hosts.run(network, dict.fromkeys(programs, table), lambda which: programs[which]())
@@ -247,9 +247,7 @@ def dropped(network: Network) -> str:
 def place_of(text: str, words: int) -> list[int]:
     """Parses a virtual port: `NODE.PORT.VIRTUAL` (3 numbers), or `PORT.VIRTUAL` (2). Raises ValueError."""
     parts = text.split(".")
-    if len(parts) != words or not all(
-        part.isdecimal() and len(part) < 6 and int(part) <= MOST_NUMBER for part in parts
-    ):
+    if len(parts) != words or not all(part.isdecimal() and len(part) < 6 and int(part) <= MAX_NUMBER for part in parts):
         raise ValueError(text)
     return [int(part) for part in parts]
 

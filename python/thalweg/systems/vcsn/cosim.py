@@ -70,8 +70,8 @@ class Program:
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
-        sort = random_hardware(random.Random(self.seed // SAME_HARDWARE), self.cluster)
-        self.cluster = random_links(self.draw, sort)
+        hardware = random_hardware(random.Random(self.seed // SAME_HARDWARE), self.cluster)
+        self.cluster = random_links(self.draw, hardware)
         self.nodes = self.cluster.fpgas[:NODES]
         self.network = Network(self.cluster, verilated=self.nodes)
         self.handles = 0

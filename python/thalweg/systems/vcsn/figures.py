@@ -44,12 +44,12 @@ def _transfers(rows: Sequence[Row]) -> Figure:
     sizes = [row.about["bytes"] for row in points]
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     times, rates = figure.subplots(1, 2)
-    ways = (
+    methods = (
         ("VCSN, simulated", "tab:blue", "o-", [row.measured for row in points]),
         ("DCN, simulated", "tab:orange", "s-", [row.about["dcn_us"] for row in points]),
         ("via the servers, rates only", "tab:gray", ":", [row.about["hosts_us"] for row in points]),
     )
-    for name, colour, style, us in ways:
+    for name, colour, style, us in methods:
         times.plot(sizes, us, style, ms=4, color=colour, label=name)
         if "servers" not in name:
             rates.plot(sizes, [size / at / 1e3 for size, at in zip(sizes, us, strict=True)], style, ms=4, color=colour)

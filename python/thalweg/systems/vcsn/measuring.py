@@ -10,18 +10,18 @@ from thalweg.errors import InputError
 from thalweg.systems.vcsn._sim import SEGMENT_BYTES
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """Maximum number of bytes moved by a measurement, which this computer must hold in memory."""
 
 
-def wanted_sizes(sizes: Sizes, blocks: int) -> list[int]:
+def requested_sizes(sizes: Sizes, blocks: int) -> list[int]:
     """Returns the sizes, if `blocks` blocks of each fit. Raises InputError."""
-    wanted = parse_sizes(sizes)
-    if bad := [size for size in wanted if not 0 < size <= MOST_BYTES]:
+    requested = parse_sizes(sizes)
+    if bad := [size for size in requested if not 0 < size <= MAX_BYTES]:
         raise InputError(f"{bad[0]} bytes; the size must be 1 to 1G")
-    if bad := [size for size in wanted if size * blocks > SEGMENT_BYTES]:
+    if bad := [size for size in requested if size * blocks > SEGMENT_BYTES]:
         raise InputError(f"{blocks} blocks of {bad[0]} bytes; the total must be below 4G")
-    return wanted
+    return requested
 
 
 def check_capture(cluster: Cluster, pcap: str, runs: Sequence[object]) -> None:

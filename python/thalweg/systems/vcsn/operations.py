@@ -26,7 +26,7 @@ from thalweg.systems.vcsn.broadcast import BroadcastAllgather
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import Cluster, Node
 from thalweg.systems.vcsn.collectives import Collective
-from thalweg.systems.vcsn.measuring import check_capture, check_port, wanted_sizes, wire_us
+from thalweg.systems.vcsn.measuring import check_capture, check_port, requested_sizes, wire_us
 from thalweg.systems.vcsn.recording import recorded
 from thalweg.systems.vcsn.schedules import Move, Schedule, Stage
 from thalweg.systems.vcsn.sequenced import INSTRUCTIONS, Sequenced
@@ -128,7 +128,7 @@ def transfer(
         one_of("way", by, ("servers",))
         if port or pcap or circuits:
             raise InputError("a transfer by servers does not support port, circuits and pcap")
-        return _transfer_by_servers(cluster, source, destination, wanted_sizes(sizes, 1))
+        return _transfer_by_servers(cluster, source, destination, requested_sizes(sizes, 1))
     opened = Circuits.load(circuits, cluster) if circuits else None
     if cluster.is_direct:
         if port or pcap:
@@ -143,19 +143,19 @@ def transfer(
     else:
         check_port(cluster, port, [source, destination])
         move = Move(source, (port, 0), destination, (port, 0), [source])
-    wanted = wanted_sizes(sizes, 1)
+    requested = requested_sizes(sizes, 1)
     at_least("seed", seed, 0)
-    check_capture(cluster, pcap, wanted)
+    check_capture(cluster, pcap, requested)
     others = {
         (one.node, (one.port, one.virtual_port), other.node, (other.port, other.virtual_port))
         for one, other in (opened.all if opened else ())
     }
     schedule = Schedule(destination, [Stage([move])], steps=True, others=others)
     _servers(cluster, schedule.nodes)
-    _banks(cluster, "transfer", Collective(cluster, schedule, max(wanted)))
+    _banks(cluster, "transfer", Collective(cluster, schedule, max(requested)))
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        for index, size in enumerate(wanted):
+        for index, size in enumerate(requested):
             yield _measured(
                 cluster,
                 Collective(cluster, schedule, size, seed, pcap=pcap, divided=opened),
@@ -164,7 +164,7 @@ def transfer(
                 wire_us(cluster, size, port),
                 {},
             )
-            progress((index + 1) / len(wanted))
+            progress((index + 1) / len(requested))
 
     def record(rows: Sequence[Row]) -> Recorded:
         return _recorded(title, [Collective(cluster, schedule, row["bytes"], seed, divided=opened) for row in rows])
@@ -212,12 +212,12 @@ def _network_gb(cluster: Cluster, servers: Sequence[int]) -> float:
 
 
 def _modelled(
-    cluster: Cluster, name: str, title: str, wanted: Sequence[int], seconds: Callable[[int], float], moved: int
+    cluster: Cluster, name: str, title: str, requested: Sequence[int], seconds: Callable[[int], float], moved: int
 ) -> Plan:
     """Plans a closed form, which moves `moved` times the size; nothing is executed."""
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        for size in wanted:
+        for size in requested:
             us = seconds(size) * 1e6
             yield Measured(size, us, None, None, {"by": "servers", "gb_per_s": moved * size / us / 1e3})
         progress(1)
@@ -232,7 +232,7 @@ def _modelled(
     )
 
 
-def _transfer_by_servers(cluster: Cluster, source: int, destination: int, wanted: Sequence[int]) -> Plan:
+def _transfer_by_servers(cluster: Cluster, source: int, destination: int, requested: Sequence[int]) -> Plan:
     servers = []
     for node in (source, destination):
         if (server := cluster.server_of(node)) is None:
@@ -249,7 +249,7 @@ def _transfer_by_servers(cluster: Cluster, source: int, destination: int, wanted
         return models.host_transfer(size, slot * 1e9, _network_gb(cluster, servers) * 1e9, message)
 
     title = f"transfer from node {source} to node {destination} on {cluster.name}"
-    return _modelled(cluster, "transfer", title, wanted, seconds, 1)
+    return _modelled(cluster, "transfer", title, requested, seconds, 1)
 
 
 def _gather_by_servers(cluster: Cluster, nodes: int, sizes: Sizes) -> Plan:
@@ -265,7 +265,7 @@ def _gather_by_servers(cluster: Cluster, nodes: int, sizes: Sizes) -> Plan:
         return models.host_gather(count, size, _network_gb(cluster, servers) * 1e9, message)
 
     title = f"gather to one of {count} servers on {cluster.name}, bytes of each"
-    return _modelled(cluster, "gather", title, wanted_sizes(sizes, count - 1), seconds, count - 1)
+    return _modelled(cluster, "gather", title, requested_sizes(sizes, count - 1), seconds, count - 1)
 
 
 def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: int) -> Schedule:
@@ -311,9 +311,9 @@ def _collective(
     if not cluster.is_direct:
         for port in range(table.ports):
             check_port(cluster, port, taking_part)
-    wanted = wanted_sizes(sizes, (nodes if name == "allgather" else 1) * (nodes - 1))
+    requested = requested_sizes(sizes, (nodes if name == "allgather" else 1) * (nodes - 1))
     at_least("seed", seed, 0)
-    check_capture(cluster, pcap, wanted)
+    check_capture(cluster, pcap, requested)
     if by == "broadcast":
         for port in range(table.ports):
             cluster.group_ports((root, port), [(node, port) for node in taking_part if node != root])
@@ -326,7 +326,7 @@ def _collective(
     if by == "fabric":
         if late:
             raise InputError("late affects barriers; a gather by fabric has none while it is measured")
-        _sequencers(cluster, taking_part, root, wanted)
+        _sequencers(cluster, taking_part, root, requested)
     else:
         schedule = _schedule(cluster, name, by, taking_part, root)
         if (most := max(len(move.blocks) for stage in schedule.stages for move in stage.moves)) > SEGMENTS:
@@ -334,10 +334,10 @@ def _collective(
                 f"nodes is {nodes}: by {by}, a transfer has {most} blocks; a DMA engine supports {SEGMENTS} segments"
             )
         _servers(cluster, schedule.nodes)
-    _banks(cluster, name, made(max(wanted)))
+    _banks(cluster, name, made(max(requested)))
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        for index, size in enumerate(wanted):
+        for index, size in enumerate(requested):
             moved = (nodes - 1) * size
             # the root's ports carry all blocks but its own, as all nodes' ports do in an allgather
             least = wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
@@ -345,7 +345,7 @@ def _collective(
             measured = _measured(cluster, made(size, pcap), moved, size, least, own)
             measured.own["share_of_ports"] = measured.own["gb_per_s"] / (table.ports * cluster.payload_gb)
             yield measured
-            progress((index + 1) / len(wanted))
+            progress((index + 1) / len(requested))
 
     def record(rows: Sequence[Row]) -> Recorded:
         return _recorded(title, [made(row["bytes"]) for row in rows])

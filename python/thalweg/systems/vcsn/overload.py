@@ -15,7 +15,7 @@ from thalweg.lost import counted
 from thalweg.systems.vcsn._sim import VirtualPort
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.collectives import random_block, whole_words
-from thalweg.systems.vcsn.measuring import check_capture, check_port, wanted_sizes, wire_us
+from thalweg.systems.vcsn.measuring import check_capture, check_port, requested_sizes, wire_us
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.recording import recorded
 from thalweg.trace.recorded import in_turn
@@ -116,19 +116,21 @@ class _Overload:
         network, streams, ended = self.run()
         words = self.cluster.frame_words
         frames = len(streams) * -(-whole_words(self.size) // (words * WORD))
-        came = {handle: min(self.size, network.written(handle)) for handle in ended}
+        received_bytes = {handle: min(self.size, network.written(handle)) for handle in ended}
         time_us = max(ended.values(), default=network.now) / network.ticks_per_second * 1e6
         ports = sorted({stream.to.port for stream in streams})
-        of_port = {port: sum(came.get(each.handle, 0) for each in streams if each.to.port == port) for port in ports}
+        of_port = {
+            port: sum(received_bytes.get(each.handle, 0) for each in streams if each.to.port == port) for port in ports
+        }
         least = max((wire_us(self.cluster, sum_, port) for port, sum_ in of_port.items() if sum_), default=None)
         lost = sum(count for _, _, count in network.lost)
         received = [network.received(self.destination, port) for port in ports]
-        right = all(self._holds(network, stream, came.get(stream.handle)) for stream in streams)
+        right = all(self._holds(network, stream, received_bytes.get(stream.handle)) for stream in streams)
         if self.by == "sessions":  # frames may be sent more than once
-            right &= all(each == self.size for each in came.values())
+            right &= all(each == self.size for each in received_bytes.values())
         elif all(network.drained(stream.source) for stream in streams):  # no dropped frame blocks a sender's credits
             right &= frames <= sum(each["taken"] for each in received) + lost
-        gb_per_s = sum(came.values()) / time_us / 1e3
+        gb_per_s = sum(received_bytes.values()) / time_us / 1e3
         own: Row = {
             "by": self.by,
             "senders": len(streams),
@@ -143,10 +145,10 @@ class _Overload:
         }
         return Measured(self.size, time_us, least, right, own)
 
-    def _holds(self, network: Network, stream: _Stream, came: int | None) -> bool:
-        """True if the memory has only frames of this stream, in order, each once. `came` is the size of a completed
+    def _holds(self, network: Network, stream: _Stream, received_bytes: int | None) -> bool:
+        """True if the memory has only frames of this stream, in order, each once. `received_bytes` is the size of a completed
         transfer."""
-        data = network.load(self.destination, stream.address, self.size if came is None else came)
+        data = network.load(self.destination, stream.address, self.size if received_bytes is None else received_bytes)
         if data == stream.data:
             return True
         longest = self.cluster.frame_words * WORD
@@ -158,7 +160,7 @@ class _Overload:
             if number <= last or not data.startswith(frames[number], at):
                 break
             at, last = at + whole_words(len(frames[number])), number
-        if came is not None:
+        if received_bytes is not None:
             return at >= len(data)
         rest = data[at:].rstrip(b"\0")  # the engine keeps the words of an incomplete burst
         return any(frame.startswith(rest) for frame in frames[last + 1 :]) or not rest
@@ -198,11 +200,11 @@ def overload(
     nodes = [node for node in cluster.fpgas if node != destination][:senders]
     for port in range(min(senders, table.ports)):
         check_port(cluster, port, [destination, *nodes[port :: table.ports]])
-    wanted = wanted_sizes(sizes, senders)
-    if (full := -(-senders // table.banks) * whole_words(max(wanted))) > table.bank_bytes:
-        raise InputError(f"overload of {max(wanted)} bytes puts {full} bytes into a bank; it has {table.bank_bytes}")
+    requested = requested_sizes(sizes, senders)
+    if (full := -(-senders // table.banks) * whole_words(max(requested))) > table.bank_bytes:
+        raise InputError(f"overload of {max(requested)} bytes puts {full} bytes into a bank; it has {table.bank_bytes}")
     at_least("seed", seed, 0)
-    each = [(way, size) for way in ways for size in wanted]
+    each = [(way, size) for way in ways for size in requested]
     check_capture(cluster, pcap, each)
 
     def of(way: str, size: int, pcap: str = "") -> _Overload:

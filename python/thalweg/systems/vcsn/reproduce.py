@@ -206,8 +206,8 @@ class Evaluation(OfPaper):
                     servers_us=self._servers_us(SERVERS[nodes], size) if nodes in SERVERS else None,
                 )
             if nodes == 16:
-                for ours in sorted({0, len(sizes) - 1}):
-                    yield from self._energy(nodes, rows[ours], direct[ours])
+                for index in sorted({0, len(sizes) - 1}):
+                    yield from self._energy(nodes, rows[index], direct[index])
             size = SIZES[0]
             share = models.gather_efficiency(nodes, size, models.gather_vcsn(nodes, size), models.vcsn_rate())
             id_ = "vcsn.gather.efficiency" if nodes == 9 else "vcsn.gather.efficiency.others"
@@ -309,7 +309,10 @@ class Evaluation(OfPaper):
             for size, original in zip(SIZES, published["original"], strict=True):
                 measured = models.gather_vcsn(nodes, size, corrected=False) / (1 - original / 100)
                 errors.append(abs(models.gather_vcsn(nodes, size) - measured) / measured * 100)
-            differences = [abs(ours - theirs) for ours, theirs in zip(errors, published["value"], strict=True)]
+            differences = [
+                abs(own_error - published_error)
+                for own_error, published_error in zip(errors, published["value"], strict=True)
+            ]
             deviations += differences
             yield self.row(
                 "vcsn.errors",

@@ -68,9 +68,9 @@ def rewire(
     check_capture(cluster, pcap, ways)
     if nodes and circuits and not to:
         raise InputError(f"nodes is {nodes}, of the topologies of `to`, and there are none; {circuits} names its own")
-    wanted = topologies_of(cluster, to or ("" if circuits else USUAL), nodes)
-    tables = [topology.circuits(cluster) for topology in wanted]
-    names = ["none", *(topology.name for topology in wanted)]
+    requested = topologies_of(cluster, to or ("" if circuits else USUAL), nodes)
+    tables = [topology.circuits(cluster) for topology in requested]
+    names = ["none", *(topology.name for topology in requested)]
     if opened := Circuits.load(circuits, cluster) if circuits else None:
         tables.append(opened.all)
         names.append(Path(circuits).name)
@@ -109,14 +109,14 @@ def rewire(
                 ends: dict[str, int] = {}
                 written = network.rewire_in_time(table, way)[0]
                 for at, (place, other) in written:
-                    who = f"node {place.node}" if way == "registers" else f"server {cluster.server_of(place.node)}"
-                    track = tracks.setdefault(who, Track("writers of rows", who))
+                    writer = f"node {place.node}" if way == "registers" else f"server {cluster.server_of(place.node)}"
+                    track = tracks.setdefault(writer, Track("writers of rows", writer))
                     what = f"{place}: {other or 'closed'}"
-                    track.spans.append(Span(ends.get(who, begin) / per_us, at / per_us, what, {}))
-                    ends[who] = at
+                    track.spans.append(Span(ends.get(writer, begin) / per_us, at / per_us, what, {}))
+                    ends[writer] = at
                 check(network, table)
             one = recorded(cluster, network)
-            one.timeline.tracks[:0] = [tracks[who] for who in sorted(tracks)]
+            one.timeline.tracks[:0] = [tracks[writer] for writer in sorted(tracks)]
             parts.append(one)
         return in_turn(title, parts)
 

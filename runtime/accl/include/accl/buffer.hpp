@@ -59,13 +59,13 @@ struct Board {
 
 /// Bytes of a memory and their array; freed with its last owner.
 struct Block {
-  Block(std::shared_ptr<Board> of, bool in_host, std::size_t size, void* given)
-      : board(std::move(of)),
+  Block(std::shared_ptr<Board> owner, bool in_host, std::size_t size, void* host_array)
+      : board(std::move(owner)),
         host(in_host),
         bytes(size),
         address(board->memories.allocate(host, bytes)),
-        own(given ? 0 : size),
-        array(given ? given : own.data()) {}
+        own(host_array ? 0 : size),
+        array(host_array ? host_array : own.data()) {}
   ~Block() { board->memories.free(host, address, bytes); }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;

@@ -46,8 +46,8 @@ static_assert(sizeof(RequestHeader) == 32 && sizeof(AnswerHeader) == 24 && sizeo
 /// End of a call.
 struct End {
   std::uint32_t code = 0;
-  std::uint64_t took_ns = 0;
-  std::string why{};  ///< reason if the code is not 0
+  std::uint64_t duration_ns = 0;
+  std::string reason{};  ///< reason if the code is not 0
 };
 
 inline std::optional<unsigned> number_in(const char* name) {
@@ -58,10 +58,10 @@ inline std::optional<unsigned> number_in(const char* name) {
 
 class Connection {
  public:
-  static constexpr std::uint64_t kForEver = ~std::uint64_t{0};
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
   explicit Connection(unsigned rank) : rank_(rank) {
-    if (is_there()) throw std::runtime_error("this process already has an ACCL; a process is one rank");
+    if (in_use()) throw std::runtime_error("this process already has an ACCL; a process is one rank");
     const char* path = std::getenv("THALWEG_ACCL_SOCKET");
     sockaddr_un address{};
     if (!path || std::strlen(path) >= sizeof address.sun_path)
@@ -70,9 +70,9 @@ class Connection {
     std::strcpy(address.sun_path, path);
     socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (socket_ < 0 || ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      const std::string why = std::strerror(errno);
+      const std::string reason = std::strerror(errno);
       if (socket_ >= 0) ::close(socket_);
-      throw std::runtime_error(std::string("the simulator is not at ") + path + ": " + why);
+      throw std::runtime_error(std::string("the simulator is not at ") + path + ": " + reason);
     }
     try {
       exchange({Kind::hello, kVersion, rank, 0, 0});
@@ -80,11 +80,11 @@ class Connection {
       ::close(socket_);
       throw;
     }
-    is_there() = true;
+    in_use() = true;
   }
   ~Connection() {
     ::close(socket_);
-    is_there() = false;
+    in_use() = false;
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -97,13 +97,13 @@ class Connection {
     exchange({Kind::write, 0, address, 0, 4 * words.size()}, words.data());
   }
   void load(bool host, addr_t address, void* to, std::size_t bytes) {
-    for (std::size_t done = 0; done < bytes; done += kMost)
-      exchange({Kind::load, host, address + done, std::min(bytes - done, kMost), 0}, nullptr,
+    for (std::size_t done = 0; done < bytes; done += kMaxBytes)
+      exchange({Kind::load, host, address + done, std::min(bytes - done, kMaxBytes), 0}, nullptr,
                static_cast<char*>(to) + done);
   }
   void store(bool host, addr_t address, const void* from, std::size_t bytes) {
-    for (std::size_t done = 0; done < bytes; done += kMost)
-      exchange({Kind::store, host, address + done, 0, std::min(bytes - done, kMost)},
+    for (std::size_t done = 0; done < bytes; done += kMaxBytes)
+      exchange({Kind::store, host, address + done, 0, std::min(bytes - done, kMaxBytes)},
                static_cast<const char*>(from) + done);
   }
   void allocate(bool host, addr_t address, std::size_t bytes) { exchange({Kind::allocate, host, address, bytes, 0}); }
@@ -121,30 +121,30 @@ class Connection {
   }
   /// Waits for a call, at most for this virtual time; nullopt if it has not ended. An ended call's number becomes invalid.
   std::optional<End> wait(std::uint64_t number, std::uint64_t limit_ns) {
-    std::string why;
-    const AnswerHeader answer = exchange({Kind::wait, 0, number, limit_ns, 0}, nullptr, nullptr, &why);
-    if (answer.status == kNotYet) return std::nullopt;
-    return End{answer.code, answer.value, why};
+    std::string reason;
+    const AnswerHeader answer = exchange({Kind::wait, 0, number, limit_ns, 0}, nullptr, nullptr, &reason);
+    if (answer.status == kRunning) return std::nullopt;
+    return End{answer.code, answer.value, reason};
   }
 
  private:
-  static bool& is_there() {
-    static bool there = false;
-    return there;
+  static bool& in_use() {
+    static bool used = false;
+    return used;
   }
 
-  static constexpr std::uint32_t kVersion = 1, kRefused = 1, kNotYet = 2;
-  static constexpr std::size_t kMost = std::size_t{64} << 20;
+  static constexpr std::uint32_t kVersion = 1, kRefused = 1, kRunning = 2;
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
   /// The answer's data go to `to`, or into a text.
   AnswerHeader exchange(const RequestHeader& request, const void* data = nullptr, void* to = nullptr,
                         std::string* text = nullptr) {
     if (::getpid() != process_)
-      throw std::runtime_error(who() +
+      throw std::runtime_error(prefix() +
                                "a call from a forked process; only the process that has made the ACCL is the rank");
     const std::unique_lock<std::mutex> locked(mutex_, std::try_to_lock);
     if (!locked)
-      throw std::runtime_error(who() +
+      throw std::runtime_error(prefix() +
                                "a call while another thread is in one; make all calls of a rank from one thread");
     send(&request, sizeof request);
     send(data, request.bytes);
@@ -180,7 +180,7 @@ class Connection {
     }
   }
 
-  [[nodiscard]] std::string who() const { return "rank " + std::to_string(rank_) + ": "; }
+  [[nodiscard]] std::string prefix() const { return "rank " + std::to_string(rank_) + ": "; }
 
   unsigned rank_;
   pid_t process_ = ::getpid();

@@ -45,8 +45,8 @@ class Setup {
     addr_t address;
   };
 
-  /// `who` is a prefix of error messages.
-  Setup(std::shared_ptr<Board> board, std::string who) : board_(std::move(board)), who_(std::move(who)) {}
+  /// `prefix` starts error messages.
+  Setup(std::shared_ptr<Board> board, std::string prefix) : board_(std::move(board)), prefix_(std::move(prefix)) {}
 
   /// Replaces the configuration: receive buffers, a communicator of these ranks, arithmetic configurations and tuning. Throws std::invalid_argument, and
   /// std::runtime_error if the exchange memory is full.
@@ -61,12 +61,12 @@ class Setup {
   }
   communicatorId add_communicator(const std::vector<rank_t>& ranks, int local_rank) {
     if (local_rank < 0 || static_cast<std::size_t>(local_rank) >= ranks.size())
-      throw std::invalid_argument(who_ + "a communicator of " + std::to_string(ranks.size()) + " ranks; local rank " +
-                                  std::to_string(local_rank) + " is not one of them");
+      throw std::invalid_argument(prefix_ + "a communicator of " + std::to_string(ranks.size()) +
+                                  " ranks; local rank " + std::to_string(local_rank) + " is not one of them");
     for (auto one = ranks.begin(); one != ranks.end(); ++one)
       if (std::any_of(one + 1, ranks.end(),
                       [&](const rank_t& other) { return other.ip == one->ip && other.port == one->port; }))
-        throw std::invalid_argument(who_ + "a communicator with the rank at " + one->ip + ':' +
+        throw std::invalid_argument(prefix_ + "a communicator with the rank at " + one->ip + ':' +
                                     std::to_string(one->port) + " twice");
     std::vector<std::uint32_t> words{static_cast<std::uint32_t>(ranks.size()), static_cast<std::uint32_t>(local_rank)};
     for (const rank_t& rank : ranks) {
@@ -83,14 +83,14 @@ class Setup {
   [[nodiscard]] const std::vector<Communicator>& communicators() const { return communicators_; }
   [[nodiscard]] const Communicator& communicator(communicatorId id) const {
     if (id >= communicators_.size())
-      throw std::invalid_argument(who_ + "communicator " + std::to_string(id) + " does not exist");
+      throw std::invalid_argument(prefix_ + "communicator " + std::to_string(id) + " does not exist");
     return communicators_[id];
   }
   /// Returns the address of the arithmetic configuration of element types in memory and on the wire.
   [[nodiscard]] addr_t arithmetic(const std::pair<dataType, dataType>& types) const {
-    for (const Arithmetic& known : arithmetic_)
-      if (known.types == types) return known.address;
-    throw std::invalid_argument(who_ + "no arithmetic for elements of these types");
+    for (const Arithmetic& entry : arithmetic_)
+      if (entry.types == types) return entry.address;
+    throw std::invalid_argument(prefix_ + "no arithmetic for elements of these types");
   }
 
  private:
@@ -151,17 +151,18 @@ class Setup {
     return address;
   }
   [[nodiscard]] std::runtime_error full() const {
-    return std::runtime_error(who_ + "the exchange memory is full: receive buffers and communicators take more than " +
+    return std::runtime_error(prefix_ +
+                              "the exchange memory is full: receive buffers and communicators take more than " +
                               std::to_string(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) + " bytes");
   }
   /// Converts an address such as 10.0.0.1; 0 if it is invalid.
   static std::uint32_t number_of(const std::string& ip) {
-    in_addr found{};
-    return inet_pton(AF_INET, ip.c_str(), &found) == 1 ? ntohl(found.s_addr) : 0;
+    in_addr parsed{};
+    return inet_pton(AF_INET, ip.c_str(), &parsed) == 1 ? ntohl(parsed.s_addr) : 0;
   }
 
   std::shared_ptr<Board> board_;
-  std::string who_;
+  std::string prefix_;
   addr_t segment_ = 0;  // bytes of a receive buffer
   addr_t end_ = 0;      // end of the configuration in the exchange memory
   std::vector<std::shared_ptr<Block>> buffers_;

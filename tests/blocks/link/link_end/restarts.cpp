@@ -68,7 +68,7 @@ class RtlEnd {
       top::set_clocks(model, edges);
       model.eval();
     }
-    require(bisim::assertion_failure().empty(), bisim::assertion_failure());
+    check(bisim::assertion_failure().empty(), bisim::assertion_failure());
     top::store(model, seen_);
     received_.reset();
     wire_.reset();

@@ -127,7 +127,8 @@ class Stimulus {
 
   /// Returns the peer's session; when this end is flushed, the peer restarts, too.
   SessionFields sessions(bisim::Dice dice, Inputs& next) {
-    SessionFields own{.up = true, .knows = true, .echo = true}, peer{.up = true, .knows = true, .number = true};
+    SessionFields own{.up = true, .echo_valid = true, .echo = true},
+        peer{.up = true, .echo_valid = true, .number = true};
     if (dice.chance(others_)) own = SessionFields::of(dice.below(1u << SessionFields::kBits));
     if (dice.chance(others_)) peer = SessionFields::of(dice.below(1u << SessionFields::kBits));
     if (dice.chance(others_ / 10)) {

@@ -50,8 +50,9 @@ top::step_t ports_of(const thalweg::mpi_fpga::Step& step) {
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
-    const auto collective = static_cast<Collective>(in.ask_collective_i.get());
-    const bool tree = in.ask_valid_i.get() && static_cast<Algorithm>(in.ask_algorithm_i.get()) != Algorithm::exchange &&
+    const auto collective = static_cast<Collective>(in.request_collective_i.get());
+    const bool tree = in.request_valid_i.get() &&
+                      static_cast<Algorithm>(in.request_algorithm_i.get()) != Algorithm::exchange &&
                       (collective == Collective::barrier || collective == Collective::broadcast ||
                        collective == Collective::reduce || collective == Collective::allreduce);
     out.tree_valid_o.set(tree);
@@ -77,7 +78,7 @@ class Twin {
   void step(const Inputs& in) {
     std::shift_right(answers_.begin(), answers_.end(), 1);
     answers_.front().reset();
-    if (in.ask_valid_i.get()) answers_.front() = answer_to(in);
+    if (in.request_valid_i.get()) answers_.front() = answer_to(in);
   }
 
  private:
@@ -92,23 +93,23 @@ class Twin {
   static Answer answer_to(const Inputs& in) {
     thalweg::mpi_fpga::Program program;
     const Row row = row_of(in);
-    compile(static_cast<Collective>(in.ask_collective_i.get()), static_cast<Algorithm>(in.ask_algorithm_i.get()), row,
-            root(in, row), program);
-    const thalweg::mpi_fpga::Process& process = program.processes[in.ask_process_i.get()];
-    return {program.process_count, process, program.steps[process.first + in.ask_step_i.get()]};
+    compile(static_cast<Collective>(in.request_collective_i.get()),
+            static_cast<Algorithm>(in.request_algorithm_i.get()), row, root(in, row), program);
+    const thalweg::mpi_fpga::Process& process = program.processes[in.request_process_i.get()];
+    return {program.process_count, process, program.steps[process.first + in.request_step_i.get()]};
   }
 
   /// A root to which the given directions lead.
   static std::uint32_t root(const Inputs& in, const Row& row) {
-    const auto towards = static_cast<std::uint32_t>(in.ask_towards_i.get());
-    if (in.ask_at_root_i.get() || row.ranks == 1) return row.label;
-    if (row.ring()) return (row.label + (in.ask_away_i.get() ? 2 : 1)) % row.ranks;
+    const auto towards = static_cast<std::uint32_t>(in.request_towards_i.get());
+    if (in.request_at_root_i.get() || row.ranks == 1) return row.label;
+    if (row.ring()) return (row.label + (in.request_away_i.get() ? 2 : 1)) % row.ranks;
     return row.rooted || !towards ? (row.label + 1) % row.ranks : row.first(towards);
   }
 
   static Row row_of(const Inputs& in) {
-    const top::vertex_t vertex = in.ask_vertex_i.get();
-    const top::exchange_t exchange = in.ask_exchange_i.get();
+    const top::vertex_t vertex = in.request_vertex_i.get();
+    const top::exchange_t exchange = in.request_exchange_i.get();
     const auto edges = [](std::uint64_t set) { return static_cast<std::uint32_t>(set); };
     Row row;
     row.ranks = static_cast<std::uint32_t>(vertex.ranks);
@@ -128,13 +129,13 @@ class Twin {
       row.doubling[k] = element(exchange.doubling, k, 32);
     }
     for (unsigned k = 0; k < kEdges; ++k) {
-      row.edges[k].behind = static_cast<std::uint32_t>(in.ask_behind_i.get(k));
-      const auto last = static_cast<std::uint32_t>(in.ask_last_i.get(k));
+      row.edges[k].behind = static_cast<std::uint32_t>(in.request_behind_i.get(k));
+      const auto last = static_cast<std::uint32_t>(in.request_last_i.get(k));
       row.edges[k].first = (last + row.ranks + 1 - row.edges[k].behind) % row.ranks;
     }
     if (vertex.rooted)
       row.rooted = std::make_shared<const std::vector<Row::Branch>>(
-          row.ranks, Row::Branch{edges(in.ask_towards_i.get()), edges(in.ask_away_i.get())});
+          row.ranks, Row::Branch{edges(in.request_towards_i.get()), edges(in.request_away_i.get())});
     return row;
   }
 
@@ -188,12 +189,12 @@ class Stimulus {
     compile(collective, algorithm, row, root, program_);
     if (program_.process_count == 0) return;  // an exclusive scan of one rank
     const unsigned process = dice.below(program_.process_count);
-    next.ask_valid_i.set(1);
-    next.ask_collective_i.set(static_cast<std::uint64_t>(collective));
-    next.ask_algorithm_i.set(static_cast<std::uint64_t>(algorithm));
-    next.ask_process_i.set(process);
-    next.ask_step_i.set(dice.below(program_.processes[process].steps));
-    next.ask_at_root_i.set(row.has_rank() && row.label == root);
+    next.request_valid_i.set(1);
+    next.request_collective_i.set(static_cast<std::uint64_t>(collective));
+    next.request_algorithm_i.set(static_cast<std::uint64_t>(algorithm));
+    next.request_process_i.set(process);
+    next.request_step_i.set(dice.below(program_.processes[process].steps));
+    next.request_at_root_i.set(row.has_rank() && row.label == root);
     ask_of(row, root, next);
   }
 
@@ -303,29 +304,29 @@ class Stimulus {
   }
 
   static void ask_of(const Row& row, std::uint32_t root, Inputs& next) {
-    next.ask_vertex_i.set({.has_rank = row.has_rank(),
-                           .rooted = row.rooted != nullptr,
-                           .ring = row.ring(),
-                           .ranks = row.ranks,
-                           .rank = row.rank & 0xFFFF,
-                           .label = row.label,
-                           .below = row.below,
-                           .up = row.up,
-                           .down = row.down,
-                           .previous = row.previous,
-                           .next = row.next});
+    next.request_vertex_i.set({.has_rank = row.has_rank(),
+                               .rooted = row.rooted != nullptr,
+                               .ring = row.ring(),
+                               .ranks = row.ranks,
+                               .rank = row.rank & 0xFFFF,
+                               .label = row.label,
+                               .below = row.below,
+                               .up = row.up,
+                               .down = row.down,
+                               .previous = row.previous,
+                               .next = row.next});
     top::exchange_t exchange{.beyond = row.beyond, .stage_count = row.stage_count, .fold = row.fold};
     for (unsigned k = 0; k < thalweg::mpi_fpga::kRankBits; ++k) {
       set_element(exchange.stage_peers, k, 32, row.stages[k].peers);
       set_element(exchange.stage_place, k, 5, row.stages[k].place);
       set_element(exchange.doubling, k, 32, row.doubling[k]);
     }
-    next.ask_exchange_i.set(exchange);
-    next.ask_towards_i.set(row.towards(root));
-    next.ask_away_i.set(row.away_from(root));
+    next.request_exchange_i.set(exchange);
+    next.request_towards_i.set(row.towards(root));
+    next.request_away_i.set(row.away_from(root));
     for (unsigned k = 0; k < kEdges; ++k) {
-      next.ask_behind_i.set(row.behind(1U << k), k);
-      next.ask_last_i.set(row.last(1U << k), k);
+      next.request_behind_i.set(row.behind(1U << k), k);
+      next.request_last_i.set(row.last(1U << k), k);
     }
   }
 

@@ -20,9 +20,9 @@ constexpr unsigned kLinks = Parameters::Links, kRows = Parameters::Rows, kEntrie
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
-    const Openings::Slot at = openings_.looks_at();
-    out.look_row_o.set(at.row);
-    out.look_edge_o.set(at.edge);
+    const Openings::Slot at = openings_.scan_position();
+    out.scan_row_o.set(at.row);
+    out.scan_edge_o.set(at.edge);
     Openings openings = openings_;
     std::optional<std::uint32_t> asked;
     const auto begun = choose(openings, in, asked);
@@ -30,7 +30,7 @@ class Twin {
     out.begin_valid_o.set(begun.has_value());
     if (!begun) return;
     out.begin_row_o.set(begun->slot.row);
-    out.begin_place_o.set(begun->place);
+    out.begin_entry_o.set(begun->entry);
     out.begin_head_o.set(begun->arrival ? head_of(in.in_flit_i.get(links_[*begun->arrival]).data) : in.front_i.get());
   }
 
@@ -91,7 +91,7 @@ class Twin {
           asked = slot.row;
           return in.reading_i.bit(slot.edge);
         },
-        [&](std::uint32_t row, std::uint32_t place) { return in.taken_i.bit(row * kEntries + place); });
+        [&](std::uint32_t row, std::uint32_t entry) { return in.taken_i.bit(row * kEntries + entry); });
   }
 
   Openings openings_{kRows, kEntries};

@@ -33,7 +33,7 @@ class Twin {
     if (in.tried_time_i.get()) pick_.time(tried);
     if (in.tried_room_i.get()) pick_.room(tried);
     if (in.tried_turn_i.get()) pick_.turn(tried);
-    if (in.tried_goes_i.get())
+    if (in.tried_advances_i.get())
       pick_.unit(static_cast<unsigned>(in.tried_unit_i.get()), tried, now_ + in.tried_cycles_i.get());
     for (unsigned q = 0; q < kQueues; ++q)
       if (in.late_valid_i.bit(q)) give(pick_, q, tried);
@@ -123,7 +123,7 @@ class Stimulus {
           return;
         }
         kept_.emplace_back(unit, process);
-        next.tried_goes_i.set(1);
+        next.tried_advances_i.set(1);
         next.tried_unit_i.set(unit);
         next.tried_cycles_i.set(1 + dice.below((1u << Parameters::CycleBits) - 1));
     }

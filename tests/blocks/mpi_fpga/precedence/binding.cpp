@@ -17,16 +17,16 @@ constexpr std::uint32_t kAllEdges = static_cast<std::uint32_t>((std::uint64_t{1}
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
-    const auto held = precedence_.held(get(in.held_row_i), get(in.held_place_i));
+    const auto held = precedence_.held(get(in.held_row_i), get(in.held_entry_i));
     out.held_reading_o.set(held.reading);
     out.held_writing_o.set(held.writing);
     out.reading_o.set(precedence_.reading(get(in.reading_row_i)));
   }
 
   void step(const Inputs& in) {
-    if (in.end_valid_i.get()) precedence_.end(get(in.end_row_i), get(in.end_place_i), get(in.end_process_i));
+    if (in.end_valid_i.get()) precedence_.end(get(in.end_row_i), get(in.end_entry_i), get(in.end_process_i));
     if (in.add_valid_i.get())
-      precedence_.add(get(in.add_row_i), get(in.add_place_i), get(in.add_process_i), in.add_first_i.get() != 0,
+      precedence_.add(get(in.add_row_i), get(in.add_entry_i), get(in.add_process_i), in.add_first_i.get() != 0,
                       {get(in.add_reading_i), get(in.add_writing_i)});
     if (in.begin_valid_i.get()) precedence_.begin(get(in.begin_row_i));
     if (in.load_valid_i.get()) precedence_.load(get(in.load_row_i));
@@ -52,7 +52,7 @@ class Stimulus {
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice operations = draws.lane(0), edges = draws.lane(1), asked = draws.lane(2);
     next.held_row_i.set(asked.below(kRows));
-    next.held_place_i.set(asked.below(kEntries));
+    next.held_entry_i.set(asked.below(kEntries));
     next.reading_row_i.set(asked.below(kRows));
 
     if (operations.chance(end_)) end(next, operations);
@@ -100,7 +100,7 @@ class Stimulus {
     const Precedence::Edges edges{place.left.reading & dice.bits(), place.left.writing & dice.bits()};
     next.add_valid_i.set(true);
     next.add_row_i.set(row_);
-    next.add_place_i.set(place_);
+    next.add_entry_i.set(place_);
     next.add_process_i.set(process_);
     next.add_first_i.set(step_ == 0);
     next.add_reading_i.set(edges.reading);
@@ -119,7 +119,7 @@ class Stimulus {
     if (place.running.empty() || (adding_ && row == row_ && at == place_)) return;
     next.end_valid_i.set(true);
     next.end_row_i.set(row);
-    next.end_place_i.set(at);
+    next.end_entry_i.set(at);
     next.end_process_i.set(place.running.back());
     place.running.pop_back();
   }

@@ -58,8 +58,8 @@ class Twin {
     if (in.start_valid_i.get()) {
       processes_[in.start_process_i.get()] = {};
     }
-    asked_ = in.ask_process_i.get();
-    valid_ = in.ask_valid_i.get() != 0;
+    asked_ = in.request_process_i.get();
+    valid_ = in.request_valid_i.get() != 0;
   }
 
  private:
@@ -100,8 +100,8 @@ class Stimulus {
     tried_[0] = i;
     if (!shapes_[i].running) start(i, next, shapes);
     asked_ = i;
-    next.ask_valid_i.set(true);
-    next.ask_process_i.set(numbers_[i]);
+    next.request_valid_i.set(true);
+    next.request_process_i.set(numbers_[i]);
   }
 
  private:

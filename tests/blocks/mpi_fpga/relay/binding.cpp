@@ -34,7 +34,7 @@ class Twin {
   void outputs(const Inputs& in, Outputs& out) const {
     for (unsigned p = 0; p < kRelayLanes; ++p) {
       const bool sends = relay_->offers(p, now_), own = sends && relay_->offers_own(p);
-      out.own_turn_o.set_bit(p, own);
+      out.own_grant_o.set_bit(p, own);
       out.src_valid_o.set_bit(p, sends && (!own || in.own_valid_i.bit(p)));
       if (sends) {
         const Packet& packet = pool_[relay_->offered(p)];
@@ -150,7 +150,7 @@ class Twin {
     Packet& packet = pool_[id];
     packet.clear(1U << network_header::size(head[0]));
     std::ranges::copy(head, packet.words.begin());
-    relay_->give(lane, id, packet);
+    relay_->add_own(lane, id, packet);
     given_[lane] = true;
   }
   void send(unsigned lane, const Inputs& in) {
@@ -174,7 +174,7 @@ class Twin {
     packet.flits = static_cast<std::uint8_t>(coming.flits);
     if (spec::relay_header::receiver(packet.words[1]) == self_ && Relay::announces(packet)) {
       announced_[link] = packet.words[0];
-      relay_->free(Relay::place(packet), 1);
+      relay_->free(Relay::occupied_buffer(packet), 1);
       pool_.release(coming.packet);
     } else {
       relay_->arrive(link, coming.packet, packet);
@@ -238,7 +238,7 @@ class Stimulus {
       const bool ready = !taker.chance(stall_), single_ready = !taker.chance(stall_);
       next.src_ready_i.set_bit(p, ready);
       next.single_ready_i.set_bit(p, single_ready);
-      const bool own_turn = seen.own_turn_o.bit(p);
+      const bool own_turn = seen.own_grant_o.bit(p);
       give(next, p, own, own_turn && ready);
       if (ready && !own_turn && seen.src_valid_o.bit(p)) {
         const Word word = seen.src_data_o.get(p);

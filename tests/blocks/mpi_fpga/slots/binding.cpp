@@ -226,7 +226,7 @@ class Twin {
                   now_ + held);
     for (unsigned k = 0; k < kEdges; ++k) {
       if (in.from_i.bit(k)) slots_.take(row, k, flits, in.step_final_i.get(), pace, now_);
-      if (in.step_to_i.bit(k)) slots_.give(row, k, flits);
+      if (in.step_to_i.bit(k)) slots_.use_credits(row, k, flits);
     }
   }
 

@@ -18,13 +18,14 @@ class Twin {
   void outputs(const Inputs& in, Outputs& out) const {
     for (unsigned query = 0; query < kQueries; ++query)
       out.held_o.set(
-          static_cast<std::uint64_t>(reads_.held(static_cast<std::uint32_t>(in.ask_place_i.get(query)), now_)), query);
+          static_cast<std::uint64_t>(reads_.held(static_cast<std::uint32_t>(in.request_entry_i.get(query)), now_)),
+          query);
     out.freed_o.set(reads_.freed(now_) || (in.step_valid_i.get() && in.step_members_i.get() && cycles(in) < 2));
   }
 
   void step(const Inputs& in) {
     if (in.step_valid_i.get() && in.step_members_i.get() && cycles(in) > 1)
-      reads_.begin(static_cast<unsigned>(in.step_unit_i.get()), static_cast<std::uint32_t>(in.step_place_i.get()),
+      reads_.begin(static_cast<unsigned>(in.step_unit_i.get()), static_cast<std::uint32_t>(in.step_entry_i.get()),
                    in.step_members_i.get(), now_ + cycles(in));
     ++now_;
   }
@@ -51,11 +52,11 @@ class Stimulus {
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     ++now_;
     bisim::Dice steps = draws.lane(0), asks = draws.lane(1);
-    for (unsigned query = 0; query < kQueries; ++query) next.ask_place_i.set(asks.below(places_), query);
+    for (unsigned query = 0; query < kQueries; ++query) next.request_entry_i.set(asks.below(places_), query);
     const unsigned unit = steps.below(kUnits), size = steps.below(sizes_),
                    pace = steps.chance(slow_) ? 1 + steps.below(paces_ - 1) : 1;
     next.step_unit_i.set(unit);
-    next.step_place_i.set(steps.below(places_));
+    next.step_entry_i.set(steps.below(places_));
     next.step_members_i.set(steps.bits() & ((std::uint64_t{1} << kMembers) - 1));
     next.step_size_i.set(size);
     next.step_pace_i.set(pace);

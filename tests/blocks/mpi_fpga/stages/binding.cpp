@@ -55,7 +55,7 @@ class Twin {
 
     for (unsigned unit = 0; unit < kUnits; ++unit) {
       const std::optional<StageAddress> whole = becomes_whole(in, unit);
-      const bool waits = whole && stages_.reader(whole->operation, whole->stage) != Stages::kNobody;
+      const bool waits = whole && stages_.reader(whole->operation, whole->stage) != Stages::kNoProcess;
       out.early_valid_o.set_bit(unit, waits);
       if (waits) out.early_process_o.set(stages_.reader(whole->operation, whole->stage), unit);
       out.late_valid_o.set_bit(unit, in.wait_valid_i.get() && whole && whole->operation == operation &&

@@ -18,17 +18,17 @@ class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
     out.idle_o.set(starter_.idle(now_));
-    out.ask_valid_o.set(asks_.has_value());
+    out.request_valid_o.set(asks_.has_value());
     if (asks_) {
-      out.ask_operation_o.set(asks_->operation);
-      out.ask_along_tree_o.set(asks_->along_tree);
-      out.ask_process_o.set(asks_->process);
-      out.ask_step_o.set(asks_->step);
+      out.request_operation_o.set(asks_->operation);
+      out.request_along_tree_o.set(asks_->along_tree);
+      out.request_process_o.set(asks_->process);
+      out.request_step_o.set(asks_->step);
     }
     Starter starter = starter_;
     const auto next = look(starter, in);
-    out.look_valid_o.set(next.has_value());
-    if (next) out.look_operation_o.set(next->operation);
+    out.lookup_valid_o.set(next.has_value());
+    if (next) out.lookup_operation_o.set(next->operation);
   }
 
   void step(const Inputs& in) {
@@ -74,12 +74,12 @@ class Stimulus {
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice operations = draws.lane(0), others = draws.lane(1);
     next.busy_i.set(others.chance(busy_));
-    next.come_i.set(asked_.back());
+    next.arriving_i.set(asked_.back());
     std::ranges::rotate(asked_, asked_.end() - 1);
     asked_.front() = next.busy_i.get() != 0;
     std::ranges::rotate(answers_, answers_.begin() + 1);
     answers_.back().reset();
-    if (seen.ask_valid_o.get()) asked(seen);
+    if (seen.request_valid_o.get()) asked(seen);
     if (ended_) free_.push_back(*ended_);
     ended_.reset();
     if (answers_.front()) {
@@ -112,15 +112,15 @@ class Stimulus {
   };
 
   void asked(const Outputs& seen) {
-    const auto operation = static_cast<std::uint32_t>(seen.ask_operation_o.get());
-    const auto process = static_cast<unsigned>(seen.ask_process_o.get());
+    const auto operation = static_cast<std::uint32_t>(seen.request_operation_o.get());
+    const auto process = static_cast<unsigned>(seen.request_process_o.get());
     const Shape& shape = shapes_[operation];
     if (shape.along_tree) {
       if (process == 1) free_.push_back(operation);
       return;
     }
     if (process >= shape.steps.size()) return;  // the hardware is wrong: the comparison reports it
-    const bool ends = process + 1 == shape.steps.size() && seen.ask_step_o.get() + 1 == shape.steps[process];
+    const bool ends = process + 1 == shape.steps.size() && seen.request_step_o.get() + 1 == shape.steps[process];
     answers_.back() = {static_cast<unsigned>(shape.steps.size()), shape.steps[process],
                        ends ? std::optional(operation) : std::nullopt};
   }

@@ -19,24 +19,24 @@ class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
     out.at_valid_o.set(valid_);
-    out.at_place_o.set(steps_.place(asked_));
+    out.at_entry_o.set(steps_.place(asked_));
     out.step_valid_o.set(valid_ && steps_.known(asked_, now_));
     out.step_data_o.set(words_[asked_][steps_.place(asked_)]);
   }
 
   void step(const Inputs& in) {
     if (in.leave_i.get()) steps_.advance(asked_);
-    if (in.come_valid_i.get()) {
-      const auto process = static_cast<std::uint32_t>(in.come_process_i.get());
-      const unsigned place = in.come_start_i.get() ? 0 : static_cast<unsigned>(in.come_place_i.get());
-      words_[process][place] = in.come_step_i.get();
-      if (in.come_start_i.get())
+    if (in.arriving_valid_i.get()) {
+      const auto process = static_cast<std::uint32_t>(in.arriving_process_i.get());
+      const unsigned place = in.arriving_start_i.get() ? 0 : static_cast<unsigned>(in.arriving_entry_i.get());
+      words_[process][place] = in.arriving_step_i.get();
+      if (in.arriving_start_i.get())
         steps_.start(process, now_);
       else
         steps_.keep(process, place, now_);
     }
-    asked_ = static_cast<std::uint32_t>(in.ask_process_i.get());
-    valid_ = in.ask_valid_i.get() != 0;
+    asked_ = static_cast<std::uint32_t>(in.request_process_i.get());
+    valid_ = in.request_valid_i.get() != 0;
     ++now_;
   }
 
@@ -77,18 +77,18 @@ class Stimulus {
       if (starts || !process.there[place]) {
         if (starts) process = {.running = true, .place = 0, .there = {}};
         process.there[place] = true;
-        next.come_valid_i.set(true);
-        next.come_start_i.set(starts);
-        next.come_process_i.set(to);
-        next.come_place_i.set(starts ? steps.below(2) : place);
-        blocks::fill(next.come_step_i, steps);
+        next.arriving_valid_i.set(true);
+        next.arriving_start_i.set(starts);
+        next.arriving_process_i.set(to);
+        next.arriving_entry_i.set(starts ? steps.below(2) : place);
+        blocks::fill(next.arriving_step_i, steps);
       }
     }
     tried_ = tries.chance(300) ? to : tries.below(kUsed);
     asked_ = processes_[tried_].running;
     known_ = processes_[tried_].there[processes_[tried_].place];
-    next.ask_valid_i.set(asked_);
-    next.ask_process_i.set(tried_);
+    next.request_valid_i.set(asked_);
+    next.request_process_i.set(tried_);
   }
 
  private:

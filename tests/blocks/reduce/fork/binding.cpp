@@ -16,10 +16,10 @@ constexpr unsigned kOutputs = Parameters::Outputs;
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
-    const auto coming = comes(in);
+    const auto arrival = arrival_of(in);
     for (unsigned o = 0; o < kOutputs; ++o) {
       out.room_o.set(fork_.room(o), o);
-      const Value* word = fork_.word(o, coming ? &*coming : nullptr);
+      const Value* word = fork_.word(o, arrival ? &*arrival : nullptr);
       out.out_valid_o.set_bit(o, word != nullptr);
       if (!word) continue;
       out.out_data_o.set(*word, o);
@@ -28,8 +28,8 @@ class Twin {
   }
 
   void step(const Inputs& in) {
-    const auto coming = comes(in);
-    fork_.step(coming ? &*coming : nullptr, static_cast<std::uint32_t>(in.out_ready_i.get()),
+    const auto arrival = arrival_of(in);
+    fork_.step(arrival ? &*arrival : nullptr, static_cast<std::uint32_t>(in.out_ready_i.get()),
                static_cast<std::uint32_t>(in.out_again_i.get()),
                {static_cast<std::uint32_t>(in.take_i.get()), static_cast<unsigned>(in.take_words_i.get())});
   }
@@ -37,9 +37,9 @@ class Twin {
  private:
   using Fork = thalweg::FlitFork<Value>;
 
-  static std::optional<Fork::Coming> comes(const Inputs& in) {
+  static std::optional<Fork::Arrival> arrival_of(const Inputs& in) {
     if (!in.in_valid_i.get()) return std::nullopt;
-    return Fork::Coming{in.in_data_i.get(), in.in_last_i.get() != 0, in.in_held_i.get() != 0};
+    return Fork::Arrival{in.in_data_i.get(), in.in_last_i.get() != 0, in.in_held_i.get() != 0};
   }
 
   Fork fork_{kOutputs, Parameters::Words};
@@ -60,24 +60,24 @@ class Stimulus {
         held_(run.pick(200, 0, 1000)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
-    bisim::Dice coming = draws.lane(0);
-    if (!words_.empty() && !coming.chance(pause_)) {
+    bisim::Dice arrivals = draws.lane(0);
+    if (!words_.empty() && !arrivals.chance(pause_)) {
       Packet& packet = words_.front();
       next.in_valid_i.set(packet.outputs);
       next.in_held_i.set(packet.held);
-      blocks::fill(next.in_data_i, coming);
+      blocks::fill(next.in_data_i, arrivals);
       next.in_last_i.set(--packet.left == 0);
       if (packet.left == 0) words_.pop_front();
     }
-    if (coming.chance(load_)) {
-      const unsigned length = 1 + coming.below(std::min<unsigned>(longest_, Parameters::Words));
+    if (arrivals.chance(load_)) {
+      const unsigned length = 1 + arrivals.below(std::min<unsigned>(longest_, Parameters::Words));
       std::uint32_t outputs = 0;
       for (unsigned o = 0; o < kOutputs; ++o)
-        if (coming.chance(400) && seen.room_o.get(o) >= length) outputs |= 1U << o;
+        if (arrivals.chance(400) && seen.room_o.get(o) >= length) outputs |= 1U << o;
       if (outputs) {
         next.take_i.set(outputs);
         next.take_words_i.set(length);
-        words_.push_back({outputs, length, coming.chance(held_)});
+        words_.push_back({outputs, length, arrivals.chance(held_)});
       }
     }
     for (unsigned o = 0; o < kOutputs; ++o) {

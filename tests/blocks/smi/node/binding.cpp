@@ -257,7 +257,7 @@ class Stimulus {
     if (kind == EndpointKind::push || kind == EndpointKind::pop) {
       Open open = message(at);
       open.size = field(Parameters::Sizes, e, 2);
-      const unsigned most = thalweg::smi::most_elements(kBytes, open.size);
+      const unsigned most = thalweg::smi::max_elements(kBytes, open.size);
       open.per_packet = most - at.next++ % most;
       if (Parameters::Circuits && open.window == 0 && at.next % 3 > 0)
         open.packets = blocks::circuit_packets<kBytes>(open);

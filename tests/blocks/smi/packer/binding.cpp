@@ -46,7 +46,7 @@ class Stimulus {
         size_ = elements.below(4);
         circuit_ = Parameters::Circuits && elements.chance(500);
         const unsigned most =
-            circuit_ ? thalweg::smi::payload_elements(kBytes, size_) : thalweg::smi::most_elements(kBytes, size_);
+            circuit_ ? thalweg::smi::payload_elements(kBytes, size_) : thalweg::smi::max_elements(kBytes, size_);
         per_packet_ = elements.chance(500) ? most : 1 + elements.below(most);
       }
       data_ = elements.bits();

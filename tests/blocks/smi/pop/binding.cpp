@@ -85,7 +85,7 @@ class Stimulus {
     for (unsigned message = 0; message < 4; ++message) {
       Open open;
       open.count = dice.chance(50) ? 0 : 1 + dice.below(longest_);
-      const unsigned most = thalweg::smi::most_elements(kBytes, Parameters::Size);
+      const unsigned most = thalweg::smi::max_elements(kBytes, Parameters::Size);
       open.window = dice.chance(credits_) ? 1 + dice.below(9) : 0;
       open.peer = dice.below(256);
       opens_.push_back(open);

@@ -100,7 +100,7 @@ class Stimulus {
     Open open;
     open.count = dice.chance(50) ? 0 : 1 + dice.below(longest_);
     open.size = dice.below(4);
-    const unsigned most = thalweg::smi::most_elements(kBytes, open.size);
+    const unsigned most = thalweg::smi::max_elements(kBytes, open.size);
     open.per_packet = dice.chance(700) ? most : 1 + dice.below(most);
     open.window = dice.chance(credits_) ? 1 + dice.below(6) : 0;
     open.peer = dice.below(256);

@@ -11,11 +11,11 @@ using top::Inputs, top::Outputs;
 struct Twin {
   thalweg::smi::Synchs synchs;
 
-  void outputs(const Inputs&, Outputs& out) const { out.there_o.set(synchs.there()); }
+  void outputs(const Inputs&, Outputs& out) const { out.available_o.set(synchs.available()); }
   void step(const Inputs& in) {
     thalweg::smi::Packet synch;
     synch.set_header(static_cast<unsigned>(in.in_source_i.get()), 0, 0, thalweg::smi::Operation::synch, 1);
-    synchs.step(in.in_valid_i.get() ? &synch : nullptr, static_cast<unsigned>(in.ask_i.get()), in.use_i.get() != 0);
+    synchs.step(in.in_valid_i.get() ? &synch : nullptr, static_cast<unsigned>(in.query_i.get()), in.use_i.get() != 0);
   }
 };
 
@@ -26,29 +26,29 @@ class Stimulus {
 
   explicit Stimulus(bisim::Dice run)
       : load_(run.pick(500, 1000, 100)),
-        asks_(run.pick(500, 1000, 100)),
+        queries_(run.pick(500, 1000, 100)),
         uses_(run.pick(500, 1000, 100)),
         ranks_(run.pick(256, 20, 2)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
-    bisim::Dice coming = draws.lane(0), asking = draws.lane(1);
-    const bool uses = seen.there_o.get() && asking.chance(uses_);
+    bisim::Dice arrivals = draws.lane(0), queries = draws.lane(1);
+    const bool uses = seen.available_o.get() && queries.chance(uses_);
     next.use_i.set(uses);
-    const unsigned asked = asked_;
-    if (asking.chance(asks_)) asked_ = asking.below(ranks_);
-    next.ask_i.set(asked_);
-    const unsigned source = coming.below(ranks_);
+    const unsigned previous = queried_;
+    if (queries.chance(queries_)) queried_ = queries.below(ranks_);
+    next.query_i.set(queried_);
+    const unsigned source = arrivals.below(ranks_);
     next.in_source_i.set(source);
-    if (there_[source] < 3 && coming.chance(load_)) {
+    if (pending_[source] < 3 && arrivals.chance(load_)) {
       next.in_valid_i.set(true);
-      ++there_[source];
+      ++pending_[source];
     }
-    if (uses) --there_[asked];
+    if (uses) --pending_[previous];
   }
 
  private:
-  unsigned load_, asks_, uses_, ranks_, asked_ = 0;
-  std::array<unsigned, 256> there_{};
+  unsigned load_, queries_, uses_, ranks_, queried_ = 0;
+  std::array<unsigned, 256> pending_{};
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ class Stimulus {
     }
     const bool empty = !seen.out_valid_o.get();
     if (shown_ && empty && packets.chance(300)) size_ = packets.below(4);
-    const unsigned count = 1 + packets.below(std::min(most_, thalweg::smi::most_elements(kBytes, size_)));
+    const unsigned count = 1 + packets.below(std::min(most_, thalweg::smi::max_elements(kBytes, size_)));
     if (shown_ && counted_ != size_) {
       packet_.set_header(1, 2, 3, blocks::Operation::broadcast, count);
       counted_ = size_;

@@ -60,11 +60,11 @@ module replay_codec_proof
   session_t peer_session;
   granted_t [1:0] granted_q;  // one and two cycles ago
 
-  localparam session_t Near = '{up: 1'b1, knows: 1'b1, number: 1'b1, default: '0};
-  localparam session_t Far = '{up: 1'b1, knows: 1'b1, echo: 1'b1, default: '0};
+  localparam session_t Near = '{up: 1'b1, echo_valid: 1'b1, number: 1'b1, default: '0};
+  localparam session_t Far = '{up: 1'b1, echo_valid: 1'b1, echo: 1'b1, default: '0};
 
   wire [ReplayBits-1:0] replay = Damage ? replay_i : '0;
-  wire session_t session = '{up: 1'b1, knows: 1'b1, echo: 1'b1, number: Damage && another_i, default: '0};
+  wire session_t session = '{up: 1'b1, echo_valid: 1'b1, echo: 1'b1, number: Damage && another_i, default: '0};
   wire [FrameBits-1:0] burst = FrameBits'(burst_bits_i) << at_i;
   wire [FrameBits-1:0] few = 32'($countones(flips_i)) <= Wrong ? flips_i : '0;
   wire [FrameBits-1:0] flips = !Damage ? '0 : burst_i ? burst : few;

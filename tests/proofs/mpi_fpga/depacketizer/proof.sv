@@ -37,7 +37,7 @@ module depacketizer_proof (
 
   wire takes = in_valid_i && in_ready;
   wire [11:0] reported = takes && !inside_q ? 12'(in_bytes_i) : reported_q;
-  wire goes = words.goes;
+  wire goes = words.transfer;
   wire last = words.all_go;
   wire comes = inside_q || !open_q;  // its tail has not arrived yet
   wire [5:0] bytes = words.full ? 6'd32 : 6'(words.all_bytes);

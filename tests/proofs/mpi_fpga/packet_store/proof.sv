@@ -269,7 +269,7 @@ module packet_store_proof #(
         lemma_idle : assert (busy_q || store.unit[u].left_q == 0);
         lemma_reading : assert (!busy_q || (8'(at_q) < 8'd1 << size_q[from_q[u]] && 32'd1 << size_q[from_q[u]] <= Flits &&
             8'(store.unit[u].left_q) + 8'(at_q) + 8'(out) == 8'd1 << size_q[from_q[u]] && wait_q <= pace_q));
-        lemma_pace : assert (!reads_on[u] || (store.unit[u].pace_q == pace_q && store.place_q[u] == from_q[u] &&
+        lemma_pace : assert (!reads_on[u] || (store.unit[u].pace_q == pace_q && store.entry_q[u] == from_q[u] &&
             store.unit[u].wait_q == (out ? pace_q : wait_q - 4'd1) && 7'(store.unit[u].flit_q) == at_q + 7'(out)));
       end
     end

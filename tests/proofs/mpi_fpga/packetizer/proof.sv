@@ -37,7 +37,7 @@ module packetizer_proof
   descriptor_t descriptor_q;
 
   wire starts = start_valid_i && start_ready;
-  wire goes = packets.goes;
+  wire goes = packets.transfer;
   wire head = packets.state_q == 2'd1 || packets.head_q;
   wire tail = packets.tail;
   // verilator lint_off UNUSEDSIGNAL

@@ -122,7 +122,7 @@ module relay_proof
   logic [Links-1:0] in_valid, announce_valid;
   flit_t [Links-1:0] in_flit;
   logic [Links-1:0][4:0] announce_context;
-  logic [Lanes-1:0] own_valid, own_last, own_turn, src_valid, src_last, single_valid, host_valid, host_last;
+  logic [Lanes-1:0] own_valid, own_last, own_grant, src_valid, src_last, single_valid, host_valid, host_last;
   logic [Lanes-1:0][255:0] own_data, src_data, single_data, host_data;
   logic [Lanes-1:0][3:0] src_vc, single_vc;
   logic [Lanes-1:0][RoomBits-1:0] host_room;
@@ -156,7 +156,7 @@ module relay_proof
       .own_valid_i(own_valid),
       .own_data_i(own_data),
       .own_last_i(own_last),
-      .own_turn_o(own_turn),
+      .own_grant_o(own_grant),
       .src_valid_o(src_valid),
       .src_ready_i,
       .src_data_o(src_data),
@@ -371,7 +371,7 @@ module relay_proof
     logic [1:0][EntryWidth-1:0] read_place, free_read, free_write;  // and the readers' free entries
     logic [1:0][EntryWidth:0] free_count;
     logic [1:0][Entries-1:0][EntryWidth-1:0] free_place;
-    wire [EntryWidth-1:0] place = relay.links[l].memory.place;
+    wire [EntryWidth-1:0] place = relay.links[l].memory.entry;
     logic [Entries-1:0] arriving;
     always_comb begin
       arriving = '0;
@@ -400,7 +400,7 @@ module relay_proof
       assign reading[l][r] = tag_read;
       assign busy[l][r] = relay.links[l].memory.readers[r].reader.busy_q;
       assign reads[r] = relay.links[l].memory.readers[r].reader.read;
-      assign read_place[r] = relay.links[l].memory.readers[r].reader.read_place;
+      assign read_place[r] = relay.links[l].memory.readers[r].reader.read_entry;
       assign free_count[r] = (EntryWidth + 1)'(relay.links[l].memory.readers[r].reader.free.count_q);
       assign free_read[r] = relay.links[l].memory.readers[r].reader.free.read_q;
       assign free_write[r] = relay.links[l].memory.readers[r].reader.free.write_q;
@@ -610,7 +610,7 @@ module relay_proof
     tag_t own_tag;
     network_header_t own_header;
     relay_header_t own_way;
-    wire own_goes = own_turn[p] && goes[p];
+    wire own_goes = own_grant[p] && goes[p];
     wire ends = index_q == size_q;
     wire next_index = own_goes ? !ends : index_q;
     wire may = 32'(own_receiver_i[p]) < Nodes && own_receiver_i[p] != self_q &&
@@ -696,7 +696,7 @@ module relay_proof
         host_has_room : assert (!host_valid[p] || host_room[p] != 0);
         in_order : assert ((!src_valid[p] || tag.own || tag.number == out_q[tag.link][tag.row]) &&
             (!host_valid[p] || to_host.number == out_q[to_host.link][to_host.row]));
-        right_way : assert (!src_valid[p] || (tag.own == own_turn[p] && 32'(to) % Lanes == p && 32'(tag.row) < 2 * Buffers &&
+        right_way : assert (!src_valid[p] || (tag.own == own_grant[p] && 32'(to) % Lanes == p && 32'(tag.row) < 2 * Buffers &&
             src_vc[p] == 4'(channel_q[to]) && (tag.index || (32'(src_header[p].destination) == 32'(neighbour_q[to]) &&
             32'(src_header[p].edge_) == 32'(to) % Lanes && 32'(src_way[p].link) == 32'(to) &&
             32'(src_way[p].route_class) == buffer % Classes))));

@@ -123,11 +123,11 @@ module pop_proof
           right(pop.packets.spare_q[PacketBits-1:HeaderBits], 0, spare.count, in_main));
       lemma_main_from : assert (!watched_q || !pop.packets.main_valid_q || ahead_q >= in_main || main.source == watched_from_q);
       lemma_spare_from : assert (!watched_q || !pop.packets.spare_valid_q || ahead_q < in_main || spare.source == watched_from_q);
-      lemma_owes : assert (taken_q == pop.taken_q + returning);
-      lemma_owed : assert (pop.taken_q == 0 || pop.open_q.peer == from_q);
+      lemma_owes : assert (taken_q == pop.unreturned_q + returning);
+      lemma_owed : assert (pop.unreturned_q == 0 || pop.open_q.peer == from_q);
       lemma_returning : assert ((!pop.out.main_valid_q || (pop.out.main_q[15:0] >= 1 && pop.out.main_q[15:0] <= taken_q)) &&
           (!pop.out.spare_valid_q || (pop.out.main_valid_q && pop.out.spare_q[15:0] >= 1 && pop.out.spare_q[15:0] <= taken_q)) &&
-          17'(pop.taken_q) + 17'(pop.out.main_valid_q ? pop.out.main_q[15:0] : '0) +
+          17'(pop.unreturned_q) + 17'(pop.out.main_valid_q ? pop.out.main_q[15:0] : '0) +
           17'(pop.out.spare_valid_q ? pop.out.spare_q[15:0] : '0) == 17'(taken_q));
     end
   end

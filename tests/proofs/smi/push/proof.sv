@@ -121,10 +121,10 @@ module push_proof
       lemma_next : assert (!push.next_valid_q || (push.next_q.size == 0 && push.next_q.per_packet >= 1 && push.next_q.per_packet <= Most));
       lemma_no_circuit : assert (!push.announces_q && (!push.any_q || !push.open_q.circuit) && (!push.next_valid_q || !push.next_q.circuit) &&
           (in_packer == 0 || !push.payload_q));
-      lemma_under_way : assert (push.under_way_q == packets_t'(unreturned_q + held));
+      lemma_under_way : assert (push.in_flight_q == packets_t'(unreturned_q + held));
       lemma_unwrapped : assert (17'(unreturned_q) + 17'(held) <= 17'(window));
-      lemma_credits : assert (window == 0 ? push.under_way_q == 0 : (!push.any_q && push.under_way_q == 0) ||
-          17'(push.credits_q) + 17'(push.under_way_q) == 17'(window));
+      lemma_credits : assert (window == 0 ? push.in_flight_q == 0 : (!push.any_q && push.in_flight_q == 0) ||
+          17'(push.credits_q) + 17'(push.in_flight_q) == 17'(window));
       lemma_credit : assert (!push.any_q || push.credit_q == (window == 0 || push.credits_q != 0));
     end
   end

@@ -12,7 +12,7 @@ from thalweg.systems.accl import emulator
 from thalweg.systems.accl.commands import options
 from thalweg.systems.accl.drivers import load_zmq
 from thalweg.systems.accl.engine import make_engine
-from thalweg.systems.accl.run import MOST_PORT, check_ports
+from thalweg.systems.accl.run import MAX_PORT, check_ports
 from thalweg.systems.accl.server import Settings
 
 _CLUSTERS = {"udp": "accl-u280-udp", "tcp": "accl-u280-tcp", "cyt_rdma": "accl-u280-rdma"}
@@ -26,7 +26,7 @@ _CLUSTERS = {"udp": "accl-u280-udp", "tcp": "accl-u280-tcp", "cyt_rdma": "accl-u
     "-r", "--localrank", "rank", type=click.IntRange(0), default=0, show_default=True, help="Rank of this instance."
 )
 @click.option(
-    "-p", "--port", type=click.IntRange(1, MOST_PORT), default=Settings.port, show_default=True, help="Port of rank 0."
+    "-p", "--port", type=click.IntRange(1, MAX_PORT), default=Settings.port, show_default=True, help="Port of rank 0."
 )
 @click.option(
     "-c",

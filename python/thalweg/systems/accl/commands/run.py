@@ -20,7 +20,7 @@ from thalweg.launch.mpi import find_mpi, find_program
 from thalweg.systems.accl.commands import options
 from thalweg.systems.accl.drivers import load_zmq
 from thalweg.systems.accl.engine import make_engine
-from thalweg.systems.accl.run import MOST_PORT, run_program, settings_for, uses_library
+from thalweg.systems.accl.run import MAX_PORT, run_program, settings_for, uses_library
 from thalweg.systems.accl.server import Settings
 
 
@@ -29,7 +29,7 @@ from thalweg.systems.accl.server import Settings
 @cluster_option("accl-u280-udp")
 @click.option(
     "--port",
-    type=click.IntRange(1, MOST_PORT),
+    type=click.IntRange(1, MAX_PORT),
     help="First of 4 ports per rank. [default: free ones if {port} is in ARGUMENTS, else 5500]",
 )
 @options.loopback

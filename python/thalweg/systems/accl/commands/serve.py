@@ -17,7 +17,7 @@ from thalweg.systems.accl.commands import options
 from thalweg.systems.accl.drivers import load_zmq
 from thalweg.systems.accl.engine import Engine, make_engine
 from thalweg.systems.accl.report import Report
-from thalweg.systems.accl.run import MOST_PORT, check_ports
+from thalweg.systems.accl.run import MAX_PORT, check_ports
 from thalweg.systems.accl.server import Server, Settings
 
 
@@ -26,7 +26,7 @@ from thalweg.systems.accl.server import Server, Settings
 @cluster_option("accl-u280-udp")
 @click.option(
     "--port",
-    type=click.IntRange(1, MOST_PORT),
+    type=click.IntRange(1, MAX_PORT),
     default=Settings.port,
     show_default=True,
     help="First of 4 ports per rank.",

@@ -53,10 +53,10 @@ def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json
     is 2 MB of data per rank.
     """
     cluster = Cluster.load(cluster_name)
-    wanted = _ranks(ranks, cluster.topology.hosts)
+    requested = _ranks(ranks, cluster.topology.hosts)
     with progress_bar("tune") as progress:
-        rows = list(tuning.measure(cluster, wanted, parse_sizes(sizes), progress))
-    how = f"thalweg tune --cluster {cluster_name} --ranks {','.join(map(str, wanted))} --sizes {sizes}"
+        rows = list(tuning.measure(cluster, requested, parse_sizes(sizes), progress))
+    how = f"thalweg tune --cluster {cluster_name} --ranks {','.join(map(str, requested))} --sizes {sizes}"
     write_text(output, tuning.text(cluster, rows, how))
     as_json = [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]
     write_json(json_file, as_json, cluster, seeds={"data": bench.SEED})

@@ -108,13 +108,13 @@ def run_programs(
             for processes in started:
                 processes.end(list(filter(None, server.processes())))
             scratch.remove_shared_memory()
-        for said in (processes.said() for processes in started):
+        for text in (processes.said() for processes in started):
             if (
                 books["ending"] != Ending.finished
             ):  # the report says how the run ended; the banner would list processes killed by us
-                said = without_banner(said)
-            if said and (status is not None or books["ending"] == Ending.stopped):
-                print(said, file=sys.stderr)
+                text = without_banner(text)
+            if text and (status is not None or books["ending"] == Ending.stopped):
+                print(text, file=sys.stderr)
     return _result(books, status, len(nodes), " and ".join(paths))
 
 
@@ -170,8 +170,8 @@ def _serve(
 
     def left_out(job: int) -> bool:
         """True if a program has ended before all of its ranks connected."""
-        came = server.processes()[ranks[job] : ranks[job + 1]]
-        return launchers[job].poll() is not None and not all(came)
+        connected = server.processes()[ranks[job] : ranks[job + 1]]
+        return launchers[job].poll() is not None and not all(connected)
 
     def over() -> bool:
         return all(launcher.poll() is not None for launcher in launchers) or any(map(left_out, range(len(launchers))))

@@ -45,7 +45,7 @@ _circuit_packets = click.option(
 @_element
 @click.option(
     "--senders",
-    type=click.IntRange(1, operations.MOST_SENDERS),
+    type=click.IntRange(1, operations.MAX_SENDERS),
     default=1,
     show_default=True,
     help="Number of concurrently pushing kernels of rank 0, each at its own port.",

@@ -11,7 +11,7 @@ import click
 from thalweg.commands.named_files import InputFile, OutputFile
 from thalweg.files import write_text
 from thalweg.systems.smi.extract import extract
-from thalweg.systems.smi.metadata import MOST_READS
+from thalweg.systems.smi.metadata import MAX_READS
 
 include_option = click.option(
     "-I", "includes", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder with headers."
@@ -27,7 +27,7 @@ define_option = click.option("-D", "defines", multiple=True, metavar="NAME[=VALU
     "--reads",
     default=8,
     show_default=True,
-    type=click.IntRange(1, MOST_READS),
+    type=click.IntRange(1, MAX_READS),
     help="Consecutive reads of one input (R).",
 )
 @click.option("--max-ranks", default=8, show_default=True, type=click.IntRange(1, 256), help="Maximum number of ranks.")

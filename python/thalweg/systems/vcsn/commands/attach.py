@@ -17,7 +17,7 @@ from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.errors import InputError
 from thalweg.launch import ending
 from thalweg.systems.vcsn._sim import VirtualPort
-from thalweg.systems.vcsn.attach import DELIVERIES, MOST_NUMBER, Exchange, dropped, interfaces_of, place_of
+from thalweg.systems.vcsn.attach import DELIVERIES, MAX_NUMBER, Exchange, dropped, interfaces_of, place_of
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.network import Network
 
@@ -39,7 +39,7 @@ class VirtualPortNumbers(click.ParamType[list[int]]):
 
 @click.command(context_settings={"max_content_width": 120})
 @cluster_option("vcsn-attached")
-@click.option("--node", type=click.IntRange(0, MOST_NUMBER), required=True, help="Simulated FPGA.")
+@click.option("--node", type=click.IntRange(0, MAX_NUMBER), required=True, help="Simulated FPGA.")
 @click.option(
     "--tap",
     "taps",

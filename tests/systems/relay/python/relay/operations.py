@@ -10,7 +10,7 @@ from thalweg.trace.recorded import in_turn, with_links
 
 from relay.cluster import run
 
-MOST_WORDS = 8
+MAX_WORDS = 8
 WORD = 8  # bytes
 
 
@@ -32,8 +32,8 @@ def _bound_us(cluster, words):
 def turn(cluster, *, words="1:8"):
     """`words`: the number that node 0 sends at once, a list or a range that doubles."""
     wanted = parse_sizes(words)
-    if bad := [count for count in wanted if not 1 <= count <= MOST_WORDS]:
-        raise InputError(f"{bad[0]} words; they are 1 to {MOST_WORDS}")
+    if bad := [count for count in wanted if not 1 <= count <= MAX_WORDS]:
+        raise InputError(f"{bad[0]} words; they are 1 to {MAX_WORDS}")
     nodes = cluster.topology.nodes
 
     def measure(progress, _):
