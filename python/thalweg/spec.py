@@ -336,6 +336,66 @@ class PcieMemoryWrite:
 
 
 @dataclass(frozen=True)
+class PcieCompletionWithoutData:
+    """Header of a PCI Express completion without data, which reports why a read failed: three double words.
+
+    Source: PCI Express Base Specification 2.1, sections 2.2.1 and 2.2.9.
+    """
+
+    BITS: ClassVar[int] = 96
+
+    traffic_class: int = 0
+    digest: bool = False
+    poisoned: bool = False
+    attributes: int = 0
+    length: int = 0
+    completer: int = 0
+    status: int = 0
+    byte_count: int = 0
+    requester: int = 0
+    tag: int = 0
+    lower_address: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0xA0000000000000000000000
+            | field(self.traffic_class, 3, 84, "traffic_class")
+            | field(self.digest, 1, 79, "digest")
+            | field(self.poisoned, 1, 78, "poisoned")
+            | field(self.attributes, 2, 76, "attributes")
+            | field(self.length, 10, 64, "length")
+            | field(self.completer, 16, 48, "completer")
+            | field(self.status, 3, 45, "status")
+            | field(self.byte_count, 12, 32, "byte_count")
+            | field(self.requester, 16, 16, "requester")
+            | field(self.tag, 8, 8, "tag")
+            | field(self.lower_address, 7, 0, "lower_address")
+        )
+        return packed.to_bytes(12, "big")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> PcieCompletionWithoutData:
+        """Reads the first 12 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 12:
+            raise ValueError(f"pcie_completion_without_data has 12 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:12], "big")
+        return cls(
+            traffic_class=int(packed >> 84 & 0x7),
+            digest=bool(packed >> 79 & 0x1),
+            poisoned=bool(packed >> 78 & 0x1),
+            attributes=int(packed >> 76 & 0x3),
+            length=int(packed >> 64 & 0x3FF),
+            completer=int(packed >> 48 & 0xFFFF),
+            status=int(packed >> 45 & 0x7),
+            byte_count=int(packed >> 32 & 0xFFF),
+            requester=int(packed >> 16 & 0xFFFF),
+            tag=int(packed >> 8 & 0xFF),
+            lower_address=int(packed & 0x7F),
+        )
+
+
+@dataclass(frozen=True)
 class PcieMemoryRead:
     """Header of a PCI Express memory read from a 64-bit address: four double words, without data.
 

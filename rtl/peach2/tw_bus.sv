@@ -38,6 +38,7 @@ module tw_bus
     input  logic [Lanes-1:0][        15:0] beat_enable_i,
     output logic                           reply_valid_o,
     output logic                           reply_side_o,    /// for the side lane
+    output logic                           reply_failed_o,  /// nothing is at its address
     output logic [127:0]                   reply_data_o,
 
     output logic                  memory_valid_o,
@@ -122,6 +123,7 @@ module tw_bus
     stray_address_o <= address;
     reply_valid_o <= !rst_i && (fast_q || memory_reply_valid_i);
     reply_side_o <= side_q;
+    reply_failed_o <= fast_q && from_q == None;
     unique case (from_q)
       Calculator: reply_data_o <= calculator_data_i;
       Ram: reply_data_o <= ram_data_i;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts packets to bus beats and back: writes and reads become beats of 16 bytes, and read data become completions.
 //
+// A completion has the byte count and the lower address of the bytes that are enabled in the read; a read without any asks for one. If the
+// bus has nothing at a read's address, its completion has no data and the status Unsupported Request.
+//
 // Order: that of the packets at the bus; completions in the order of their reads. Latency: the first beat two cycles after its line
-// arrived; a completion's header two cycles after the read began, its lines the cycle after their last beat. Throughput: a beat per cycle,
+// arrived; a completion's header the cycle after its first beat, its lines the cycle after their last beat. Throughput: a beat per cycle,
 // also across packets of at least two lines; completions take one more cycle each. Storage: a line, two beats, those
 // of Reads reads. All outputs are registers, or depend only on registers. Critical path: from the remaining double words through a line's
 // enables to the line's register.
@@ -35,6 +38,7 @@ module tw_bus_bridge
     output logic [        15:0] beat_enable_o,   /// byte enables
 
     input logic         reply_valid_i,  /// one for each beat read, in order
+    input logic         reply_failed_i,  /// nothing is at the address; the same for all beats of a read
     input logic [127:0] reply_data_i
 );
   if (Reads < 1) begin : check_reads
@@ -48,7 +52,10 @@ module tw_bus_bridge
   typedef struct packed {
     logic [15:0] requester;
     logic [7:0] tag;
+    logic [2:0] traffic_class;
+    logic [1:0] attributes;
     logic [4:0] at;  // the first double word's index in 128 bytes
+    logic [3:0] first_enable, last_enable;
     logic [6:0] dwords;
   } read_t;
 
@@ -90,7 +97,7 @@ module tw_bus_bridge
   // --- Beats
 
   logic [CountBits-1:0] reads_q;
-  logic plan_valid, reply_there, plan_done, reply_taken;
+  logic plan_valid, reply_there, reply_failed, plan_done, reply_taken;
   read_t plan;
   logic [127:0] reply;
   wire reads = packet_q && !write_q && beats_q == 0 && (begun_q || reads_q != CountBits'(Reads));
@@ -125,6 +132,10 @@ module tw_bus_bridge
       read_q <= '{
           requester: request.requester,
           tag: request.tag,
+          traffic_class: request.traffic_class,
+          attributes: request.attributes,
+          first_enable: request.first_enable,
+          last_enable: request.length == 10'd1 ? request.first_enable : request.last_enable,
           at: request.address[4:0],
           dwords: request.length[6:0]
       };
@@ -174,29 +185,38 @@ module tw_bus_bridge
       .count_o    ()
   );
   tw_fifo #(
-      .Width(128),
+      .Width(1 + 128),
       .Depth(Reads * MostBeats)
   ) replies (
       .clk_i,
       .rst_i,
       .in_valid_i (reply_valid_i),
       .in_ready_o (),
-      .in_data_i  (reply_data_i),
+      .in_data_i  ({reply_failed_i, reply_data_i}),
       .out_valid_o(reply_there),
       .out_ready_i(reply_taken),
-      .out_data_o (reply),
+      .out_data_o ({reply_failed, reply}),
       .count_o    ()
   );
 
   pcie_completion_t completion;
   always_comb begin
     completion = pcie_completion_empty();
+    completion.traffic_class = plan.traffic_class;
+    completion.attributes = plan.attributes;
     completion.completer = own_i;
     completion.requester = plan.requester;
     completion.tag = plan.tag;
     completion.length = 10'(plan.dwords);
-    completion.byte_count = {3'd0, plan.dwords, 2'd0};
-    completion.lower_address = {plan.at, 2'd0};
+    completion.byte_count = {3'd0, plan.dwords, 2'd0} - 12'(leading(plan.first_enable)) - 12'(trailing(plan.last_enable));
+    completion.lower_address = {plan.at, leading(plan.first_enable)};
+    if (reply_failed) begin
+      completion.packet_format = 3'd0;
+      completion.length = '0;
+      completion.status = UnsupportedRequest;
+      completion.byte_count = 12'd4;
+      completion.lower_address = '0;
+    end
   end
   logic headed_q, half_q;
   logic [4:0] to_come_q;
@@ -205,16 +225,16 @@ module tw_bus_bridge
   word_t word;
   wire [4:0] beats = 5'((8'(plan.at[1:0]) + 8'(plan.dwords) + 8'd3) >> 2);
   wire last_beat = to_come_q == 5'd1;
-  wire emits = half_q || last_beat;
+  wire emits = !reply_failed && (half_q || last_beat);
   always_comb begin
-    goes = plan_valid && (!headed_q || (reply_there && emits));
-    goes_last = headed_q && last_beat;
+    goes = plan_valid && reply_there && (!headed_q || emits);
+    goes_last = headed_q ? last_beat : reply_failed;
     if (!headed_q) word = word_t'(pcie_completion_bytes(completion));
     else if (half_q) word = {reply, lower_q};
     else word = {128'd0, reply};
   end
   assign reply_taken = plan_valid && headed_q && reply_there && (!emits || advance);
-  assign plan_done = goes && advance && goes_last;
+  assign plan_done = reply_taken && last_beat;
 
   always_ff @(posedge clk_i) begin
     if (goes && advance && !headed_q) begin
@@ -228,7 +248,8 @@ module tw_bus_bridge
       lower_q <= reply;
     end
     if (rst_i) headed_q <= 1'b0;
-    else if (goes && advance) headed_q <= !goes_last;
+    else if (plan_done) headed_q <= 1'b0;
+    else if (goes && advance) headed_q <= 1'b1;
   end
 
   tw_skid #(

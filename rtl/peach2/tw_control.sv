@@ -3,10 +3,11 @@
 // counts.
 //
 // A register has 16 bytes, and is written in one beat, or its lower half before its upper one. At 0 the windows: lower and upper
-// page, 32 bits each; mask, port in bits 34 to 32, used in bit 40. A write to 64 starts a chain: its address, only the lower half. At 65
+// page, 32 bits each; mask, port in bits 34 to 32, used in bit 40. At 96 the translations, inbound and outbound for each link, alike: first
+// page and page that it becomes; mask, used. A write to 64 starts a chain: its address, only the lower half. At 65
 // the nodes, a bit each, whose packets may write registers; otherwise only the host may. At 66, bits 0 and 1 abort the chain of
-// a channel, 8 and 9 also the waiting ones. At 67 the time-out of a chain's reads, 16 bits, in units of tw_dma_reader; 0, as after reset:
-// none. At 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats
+// a channel, 8 and 9 also the waiting ones. At 67 the time-out of a chain's reads, 16 bits, in units of tw_dma_reader; 0: none; Timeout after
+// reset. At 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats
 // from 48, tree in bit 56; and, if bit 63 is set, the chain that each result starts without a host: only one for
 // all contexts is active, and the context's result is kept until it has ended.
 //
@@ -26,7 +27,7 @@ module tw_control
     parameter int unsigned Windows = 16,  /// at least 2, at most 64
     parameter int unsigned Contexts = 4,  /// of the calculator, a power of two, at least 2, at most 16
     parameter int unsigned Starts = 8,  /// waiting starts, at least 1
-    localparam int unsigned IndexBits = $clog2(Windows),
+    parameter int unsigned Timeout = 0,  /// of reads, after reset, at most 65,535
     localparam int unsigned ContextBits = $clog2(Contexts),
     localparam int unsigned BeatBits = AddressBits - 4
 ) (
@@ -42,7 +43,7 @@ module tw_control
 
     output logic                    window_valid_o,
     input  logic                    window_ready_i,
-    output logic    [IndexBits-1:0] window_index_o,
+    output logic    [ LoadBits-1:0] window_index_o,  /// the register's number
     output window_t                 window_o,
 
     output logic                   start_valid_o,
@@ -87,6 +88,9 @@ module tw_control
   if (Contexts < 2 || Contexts > 16 || (Contexts & (Contexts - 1)) != 0) begin : check_contexts
     $error("tw_control: Contexts must be a power of two from 2 to 16");
   end
+  if (Timeout > 65535) begin : check_timeout
+    $error("tw_control: Timeout must be at most 65,535");
+  end
   if (Starts < 1) begin : check_starts
     $error("tw_control: Starts must be at least 1");
   end
@@ -118,7 +122,8 @@ module tw_control
   wire upper_written = register_enable_i[15:8] == '1;
   wire [63:0] lower = lower_written ? register_data_i[63:0] : lower_q;
   wire [63:0] upper = register_data_i[127:64];
-  wire to_window = goes && upper_written && register_address_i[7:6] == 2'd0 && 7'(register_address_i[5:0]) < 7'(Windows);
+  wire to_window = goes && upper_written && (register_address_i[7:6] == 2'd0 && 7'(register_address_i[5:0]) < 7'(Windows)
+                                             || register_address_i[7:3] == {1'b0, Translations});
   wire to_start = goes && lower_written && register_address_i == 8'd64;
   wire to_context = goes && upper_written && register_address_i[7:4] == 4'd5 && 5'(register_address_i[3:0]) < 5'(Contexts);
   wire [ContextBits-1:0] of = register_address_i[ContextBits-1:0];
@@ -194,7 +199,7 @@ module tw_control
       command_purge_o <= to_abort ? lower[8+:Channels] : '0;
     end
     if (register_ready_o) begin
-      window_index_o <= register_address_i[IndexBits-1:0];
+      window_index_o <= register_address_i[LoadBits-1:0];
       window_o <= '{
           used: upper[40],
           to: upper[34:32],
@@ -234,7 +239,7 @@ module tw_control
       running_q <= 1'b0;
       command_valid_o <= 1'b0;
       command_owners_o <= '0;
-      command_timeout_o <= '0;
+      command_timeout_o <= 16'(Timeout);
       refused_q <= '0;
       given_up_q <= '0;
       due_q <= '0;

@@ -3,27 +3,27 @@
 //
 // A read ends where its write must: at 256-byte boundaries of the destination, and at page boundaries of the source. With it a chunk is
 // issued, the destination of its data. The next descriptor is fetched when the last read of the current one has been issued, and
-// executed when all data read have been written: so completions come in the order of their reads, whichever target answers.
+// executed when all data read have been written: completions come in any order.
 //
-// A chain is aborted if a descriptor is invalid, a read was refused, an answer has failed, there have been more than Descriptors, or
+// A chain is aborted if a descriptor is invalid, a completion reports an error or is not the expected one, there have been more than Descriptors, or
 // by the host: no more reads are issued, outstanding ones are awaited, and the next chain begins as after a reset. Each chain
 // ends once, finished or with a fault, which gives the reason and the descriptor. purge_i also aborts waiting chains, until
 // 64 cycles have passed without a start.
 //
 // If timeout_i is not 0 and timeout_i * Unit cycles pass without an answer while one is outstanding, the chain is aborted, and the fault
-// has the address of the last read. A late answer must not be taken for another read's. So until all have arrived, or
-// purge_i says that none will, the writer drops answers, and started chains are aborted at once.
+// has the address of the last read. A late answer must not be taken for another read's. So until all have arrived, purge_i
+// says that none will, or the same time has passed again, the writer drops answers, and started chains are aborted at once.
 //
 // Order: of the chain. Latency: a read is issued two cycles after the descriptor. Throughput: a read in two cycles, up to
-// Reads without a completion. Storage: a descriptor. All outputs are registers, or depend only on registers. Critical path:
+// Reads without all of their data. Storage: a descriptor. All outputs are registers, or depend only on registers. Critical path:
 // from the remaining double words through the minimum of three to the next address.
 module tw_dma_reader
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
   import tw_peach2_spec_pkg::*;
 #(
-    parameter int unsigned Reads = 16,  /// outstanding reads, 1 to 32
-    parameter logic SideTag = 1'b0,  /// bit 6 of its tags, which identifies the channel
+    parameter int unsigned Reads = 16,  /// outstanding reads, 2 to 64
+    parameter logic SideTag = 1'b0,  /// bit SideAt of its tags
     parameter int unsigned Descriptors = 32768,  /// maximum of a chain, at least 1
     parameter int unsigned Unit = 1024  /// cycles per unit of timeout_i; a power of two, at least 2
 ) (
@@ -39,16 +39,20 @@ module tw_dma_reader
     input  logic  out_ready_i,
     output word_t out_data_o,   /// a read's header, which is the whole packet
 
-    output logic                   chunk_valid_o,   /// at most Reads outstanding
+    output logic                   fetch_valid_o,   /// a descriptor's read was issued
+    output logic                   chunk_valid_o,   /// another read was issued; at most Reads outstanding
+    output logic [    TagBits-1:0] chunk_tag_o,
+    output logic [            4:0] chunk_from_o,    /// source in double words, of 128 bytes
     output logic [AddressBits-3:0] chunk_to_o,      /// in double words
     output logic [            6:0] chunk_dwords_o,
 
     input logic descriptor_valid_i,
     input dma_descriptor_t descriptor_i,
+    input logic [Reads-1:0] busy_i,  /// tags without all of their data
     input logic written_i,  /// a chunk has been written
-    input logic refused_i,  /// a read was refused
-    input logic answered_i,  /// the last word of an answer was accepted
-    input logic failed_i,  /// an answer has failed
+    input logic answered_i,  /// the last word of a read's last completion was accepted
+    input logic refused_i,  /// a completion says Unsupported Request
+    input logic failed_i,  /// another error of a completion
     input logic quiet_i,  /// the writer is between packets
     input logic waits_i,  /// the writer has no answer to process
     input logic abort_i,
@@ -56,14 +60,14 @@ module tw_dma_reader
     input logic [15:0] timeout_i,  /// time-out for answers, in Units; 0: none
 
     output logic                   abandon_o,      /// the writer must drop answers
-    output logic                   clear_o,        /// resets the writer
+    output logic                   forget_o,       /// no read is outstanding, or will be answered
     output logic                   finished_o,     /// the chain has finished
     output logic                   fault_valid_o,  /// the chain was aborted
     output chain_fault_e           fault_reason_o,
     output logic [AddressBits-1:0] fault_address_o /// of the descriptor, or of the read without an answer
 );
-  if (Reads < 1 || Reads > 32) begin : check_reads
-    $error("tw_dma_reader: Reads must be 1 to 32");
+  if (Reads < 2 || Reads > 2 ** TagBits) begin : check_reads
+    $error("tw_dma_reader: Reads must be 2 to 64");
   end
   if (Descriptors < 1) begin : check_descriptors
     $error("tw_dma_reader: Descriptors must be at least 1");
@@ -84,9 +88,10 @@ module tw_dma_reader
   logic [29:0] left_q;
   logic last_q;
   logic [6:0] dwords_q;
-  logic [4:0] tag_q;
-  logic [5:0] under_way_q;
-  logic [5:0] asked_q;  // reads without an answer, including that of a descriptor
+  logic [TagBits-1:0] tag_q;
+  logic free_q;  // that tag, from the cycle after its choice on
+  logic [TagBits:0] under_way_q;
+  logic [TagBits:0] asked_q;  // reads without an answer, including that of a descriptor
   logic there_q;
   dma_descriptor_t descriptor_q;
   chain_fault_e broken_q;  // reason to abort the chain
@@ -97,12 +102,15 @@ module tw_dma_reader
   logic lost_q;  // outstanding answers are no longer awaited
 
   wire fetches = state_q == Fetch;
-  wire room = under_way_q != 6'(Reads);
+  wire room = free_q && under_way_q != (TagBits + 1)'(Reads);
   assign start_ready_o = state_q == Idle;
   assign out_valid_o = fetches || (state_q == Issue && room);
   assign abandon_o = state_q == Abandon || lost_q;
-  assign clear_o = state_q == Abandon && (asked_q == 0 || lost_q) && quiet_i;
+  wire clear = state_q == Abandon && (asked_q == 0 || lost_q) && quiet_i;
   wire late = timeout_i != 0 && units_q >= timeout_i;
+  wire loses = late && state_q != Idle && asked_q != 0;
+  wire forgets = lost_q && (purge_i || late) && !out_valid_o && !chunk_valid_o;
+  assign forget_o = forgets || (clear && asked_q == 0);
   // A read that is being offered is issued first.
   wire gives_up = broken_q != ChainRight && (!out_valid_o || out_ready_i);
   wire ends = state_q == Drain && under_way_q == 0 && broken_q == ChainRight;
@@ -114,7 +122,7 @@ module tw_dma_reader
     read.first_enable = 4'hF;
     read.length = fetches ? 10'd8 : 10'(dwords_q);
     read.last_enable = read.length == 10'd1 ? 4'h0 : 4'hF;
-    read.tag = {fetches, SideTag, 1'b0, fetches ? 5'd0 : tag_q};
+    read.tag = {SideTag, fetches, fetches ? TagBits'(0) : tag_q};
     read.address = fetches ? 62'({next_q, 3'd0}) : 62'(from_q);
   end
   assign out_data_o = word_t'(pcie_memory_read_bytes(read));
@@ -131,15 +139,19 @@ module tw_dma_reader
   wire [6:0] at_most = 11'(to_boundary) < to_page ? to_boundary : to_page[6:0];
 
   always_ff @(posedge clk_i) begin
+    fetch_valid_o <= !rst_i && goes && fetches;
     chunk_valid_o <= !rst_i && issues;
+    chunk_tag_o <= tag_q;
+    chunk_from_o <= from_q[4:0];
     chunk_to_o <= to_q;
     chunk_dwords_o <= dwords_q;
     finished_o <= !rst_i && ends;
-    fault_valid_o <= !rst_i && clear_o;
+    fault_valid_o <= !rst_i && clear;
     fault_reason_o <= broken_q;
     fault_address_o <= broken_q == ChainLate ? {read_q, 2'd0} : {at_q, 5'd0};
-    under_way_q <= under_way_q + 6'(issues) - 6'(written_i);
-    asked_q <= asked_q + 6'(goes) - 6'(answered_i && asked_q != 0) - 6'(refused_i);
+    free_q <= !busy_i[tag_q[$clog2(Reads)-1:0]];
+    under_way_q <= under_way_q + (TagBits + 1)'(issues) - (TagBits + 1)'(written_i);
+    asked_q <= asked_q + (TagBits + 1)'(goes) - (TagBits + 1)'(answered_i && asked_q != 0);
     if (purge_i) purge_q <= 7'd64;
     else if (start_valid_i) purge_q <= purge_q != 0 ? 7'd64 : '0;
     else if (purge_q != 0) purge_q <= purge_q - 1'b1;
@@ -152,17 +164,17 @@ module tw_dma_reader
     if (goes) read_q <= read.address[DwordBits-1:0];
     cycles_q <= cycles_q + 1'b1;
     if (&cycles_q) units_q <= units_q + 16'(units_q != '1);
-    if (asked_q == 0 || goes || answered_i || refused_i || !waits_i) begin
+    if (asked_q == 0 || goes || answered_i || !waits_i || (loses && !lost_q)) begin
       cycles_q <= '0;
       units_q  <= '0;
     end
     if (asked_q == 0) lost_q <= 1'b0;
-    else if (late && state_q != Idle) lost_q <= 1'b1;
-    if (lost_q && purge_i) begin
+    else if (loses) lost_q <= 1'b1;
+    if (forgets) begin
       lost_q  <= 1'b0;
       asked_q <= '0;
     end
-    if (issues) tag_q <= tag_q + 1'b1;
+    if (issues) tag_q <= tag_q == TagBits'(Reads - 1) ? '0 : tag_q + 1'b1;
     if (descriptor_valid_i) begin
       there_q <= 1'b1;
       descriptor_q <= descriptor_i;
@@ -215,10 +227,9 @@ module tw_dma_reader
       default: ;
     endcase
     if (gives_up) state_q <= Abandon;
-    if (clear_o) begin
+    if (clear) begin
       state_q <= Idle;
       under_way_q <= '0;
-      tag_q <= '0;
       there_q <= 1'b0;
       broken_q <= ChainRight;
     end

@@ -2,17 +2,19 @@
 // Output port to a PCI Express link: sends packets at the rate of its lanes, including their overhead, and only if
 // the other end has room for the largest.
 //
-// A word costs its bytes; a header also those of the packet's start and number, the last word also those of its checksum and
-// end. Each received packet costs NoticeBytes here, for its acknowledgement and credits.
+// The header of a request that is marked short goes out with three double words. A word costs its bytes; a header also those of the packet's start and number, the last word also those of its checksum and
+// end (of Gen3 on: with the token of its start, and its checksum, which are as long). Each received packet costs NoticeBytes here, for its
+// acknowledgement and credits.
 //
-// Order: kept. Latency: the time of a word's bytes, at least a cycle. Throughput: Rate bytes per cycle. Storage: a word.
+// Order: kept. Latency: the time of a word's bytes, at least a cycle. Throughput: Rate / Scale bytes per cycle, up to a word. Storage: a word.
 // All outputs depend only on registers. Critical path: from credits and owed bytes through in_ready_o to the next
 // owed bytes.
 module tw_egress
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
 #(
-    parameter int unsigned Rate = 16,  /// bytes per cycle: 16 or 32
+    parameter int unsigned Rate = 16,  /// bytes in Scale cycles, at least 1
+    parameter int unsigned Scale = 1,  /// at least 1
     parameter int unsigned Packets = 32,  /// capacity of the other end, at least 1
     parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data, at least that of the largest packet
     parameter int unsigned NoticeBytes = 8  /// for a received packet
@@ -36,14 +38,14 @@ module tw_egress
   if (Packets < 1 || Units < MaxDwords / 4) begin : check_credits
     $error("tw_egress: Packets must be at least 1, Units those of a packet");
   end
-  if (Rate != 16 && Rate != 32) begin : check_rate
-    $error("tw_egress: Rate must be 16 or 32");
+  if (Rate < 1 || Scale < 1) begin : check_rate
+    $error("tw_egress: Rate and Scale must be at least 1");
   end
 
   localparam int unsigned PacketBits = $clog2(Packets + 1);
   localparam int unsigned UnitBits = $clog2(Units + 1);
-  localparam int unsigned OwedBits = 12;
-  localparam int unsigned RateBits = $clog2(Rate);
+  localparam int unsigned MostBytes = 32 + 5 + NoticeBytes;  // of a cycle
+  localparam int unsigned OwedBits = $clog2(Rate + 8 * Scale * MostBytes) + 1;  // of bytes / Scale, signed
   localparam logic [5:0] StartBytes = 6'd3, EndBytes = 6'd5;
 
   logic first_q, pending_q, last_q;
@@ -58,7 +60,7 @@ module tw_egress
   pcie_completion_t   answer;
   assign request = pcie_memory_write_of(in_data_i[127:0]);
   assign answer  = pcie_completion_of(in_data_i[95:0]);
-  wire [UnitsBits-1:0] cost = is_read(in_data_i) ? '0 : units(request.length[6:0]);
+  wire [UnitsBits-1:0] cost = has_data(in_data_i) ? units(request.length[6:0]) : '0;
 
   wire free = owed_q < OwedBits'(Rate);  // the previous word's bytes are sent by the end of this cycle
   wire allowed = !first_q || (packets_q != 0 && units_q >= UnitBits'(MaxDwords / 4));
@@ -73,7 +75,7 @@ module tw_egress
   logic [3:0] room;
   logic [5:0] bytes;
   always_comb begin
-    if (first_q) bytes = StartBytes + (is_completion(in_data_i) ? 6'd12 : 6'd16);
+    if (first_q) bytes = StartBytes + (in_data_i[LongAt] ? 6'd16 : 6'd12);
     else bytes = {taken_q, 2'd0};
     if (in_last_i) bytes += EndBytes;
   end
@@ -84,14 +86,15 @@ module tw_egress
   end
 
   // Owed bytes minus those sent in a cycle, without and with a word, which is accepted only if owed_q is less than Rate.
-  wire [OwedBits-1:0] notice = notice_valid_i ? OwedBits'(NoticeBytes) - OwedBits'(Rate) : -OwedBits'(Rate);
+  wire [OwedBits-1:0] notice = notice_valid_i ? OwedBits'(Scale * NoticeBytes) - OwedBits'(Rate) : -OwedBits'(Rate);
   wire [OwedBits-1:0] without = owed_q + notice;
-  wire [OwedBits-1:0] with_word = OwedBits'(owed_q[RateBits-1:0]) + OwedBits'(bytes) + notice;
+  wire [OwedBits-1:0] with_word = owed_q + OwedBits'(Scale) * OwedBits'(bytes) + notice;
   wire [OwedBits-1:0] owes = accept ? with_word : without;
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
       data_q <= in_data_i;
+      if (first_q && !is_completion(in_data_i) && !in_data_i[LongAt]) data_q[127:64] <= {32'd0, in_data_i[127:96]};
       last_q <= in_last_i;
       left_q <= left;
       taken_q <= left < 7'(room) ? left[3:0] : room;

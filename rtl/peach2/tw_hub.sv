@@ -7,7 +7,7 @@
 // its beats until its results have been copied; so the chains that copy them have a channel of the DMA controller and a lane of the
 // bus to themselves.
 //
-// Order: from port to port, kept. Latency: from link to link a packet's words, and 8 cycles. Throughput: that of the links; a word
+// Order: from port to port, kept. Latency: from link to link a packet's words, and 10 cycles. Throughput: that of the links; a word
 // per cycle to the bus, a beat of 16 bytes per cycle of its clock. Storage: that of the blocks, and the working RAM. All outputs
 // are registers, or depend only on registers, except those to memory, which depend on bus_memory_ready_i. Critical path: that of the
 // blocks.
@@ -20,7 +20,10 @@ module tw_hub
     parameter int unsigned Windows = 16,
     parameter int unsigned Packets = 32,  /// capacity of each end of a link
     parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data
-    parameter int unsigned Reads = 16,  /// outstanding reads of each channel of the DMA controller, up to 32
+    parameter int unsigned Rate = 16,  /// bytes that each link but south carries in Scale cycles
+    parameter int unsigned SouthRate = 32,  /// the same of south
+    parameter int unsigned Scale = 1,
+    parameter int unsigned Reads = 16,  /// outstanding reads of each channel of the DMA controller, 2 to 64
     parameter int unsigned BusReads = 4,  /// outstanding reads of each lane of the bus
     parameter int unsigned RamBits = 11,  /// log2 of the working RAM's beats of 16 bytes
     parameter int unsigned Contexts = 4,  /// of the calculator
@@ -29,6 +32,7 @@ module tw_hub
     parameter int unsigned Latency = 8,  /// of its lanes, cycles
     parameter pairs_t Pairs = all_pairs(),  /// supported pairs of its lanes
     parameter int unsigned Starts = 8,  /// waiting chains
+    parameter int unsigned Timeout = 0,  /// of the DMA controller's reads after reset, in units of tw_dma_reader; 0: none
     localparam int unsigned Links = 4,
     localparam int unsigned MemoryBits = 25
 ) (
@@ -61,7 +65,6 @@ module tw_hub
     input  logic                  bus_memory_reply_valid_i,
     input  logic [         127:0] bus_memory_reply_data_i
 );
-  localparam int unsigned IndexBits = $clog2(Windows);
   localparam int unsigned NoteBits = $bits(note_t);
   localparam int unsigned PlacesBits = $clog2(Sources);
   localparam int unsigned EventBits = PlacesBits + 16 + NoteBits;
@@ -80,13 +83,16 @@ module tw_hub
   logic [15:0] timeout_q;
 
   logic load;
-  logic [IndexBits-1:0] load_index;
+  logic [LoadBits-1:0] load_index;
   window_t load_window;
 
   tw_hub_ports #(
       .Windows(Windows),
       .Packets(Packets),
       .Units  (Units),
+      .Rate   (Rate),
+      .SouthRate(SouthRate),
+      .Scale  (Scale),
       .Links  (Links)
   ) ports (
       .clk_i              (net_clk_i),
@@ -140,7 +146,6 @@ module tw_hub
       .start_valid_i  (start),
       .start_ready_o  (start_ready),
       .start_address_i(start_address),
-      .refused_i      (refused[Results:Engine] & refused_read[Results:Engine]),
       .abort_i        (commanded ? abort : '0),
       .purge_i        (commanded ? purge : '0),
       .timeout_i      (timeout_q),
@@ -200,7 +205,7 @@ module tw_hub
   logic [Lanes-1:0] bus_in_valid, bus_in_ready, bus_in_last, bus_out_valid, bus_out_ready, bus_out_last;
   word_t [Lanes-1:0] bus_in_data, bus_out_data;
   logic window_valid, window_ready, window_read;
-  logic [IndexBits-1:0] window_index;
+  logic [LoadBits-1:0] window_index;
   window_t window;
   logic [Channels-1:0] started, started_ready;
   logic [Channels-1:0][AddressBits-1:0] started_address;
@@ -261,7 +266,7 @@ module tw_hub
     );
   end
   tw_async_fifo #(
-      .Width(IndexBits + $bits(window_t)),
+      .Width(LoadBits + $bits(window_t)),
       .Depth(FewDepth)
   ) loads (
       .wr_clk_i  (bus_clk_i),
@@ -291,7 +296,7 @@ module tw_hub
       .rd_data_o ({abort, purge, owners, timeout})
   );
   always_ff @(posedge net_clk_i) begin
-    if (net_rst_i) {owners_q, timeout_q} <= '0;
+    if (net_rst_i) {owners_q, timeout_q} <= {(2 ** NodeBits)'(0), 16'(Timeout)};
     else if (commanded) {owners_q, timeout_q} <= {owners, timeout};
   end
   tw_async_fifo #(
@@ -322,6 +327,7 @@ module tw_hub
       .Latency  (Latency),
       .Pairs    (Pairs),
       .Starts   (Starts),
+      .Timeout  (Timeout),
       .Lanes    (Lanes),
       .EventBits(EventBits)
   ) bus (

@@ -2,9 +2,10 @@
 // Input port of a hub: stores packets until they are complete, and routes them by the windows of their addresses, or drops them.
 //
 // Writes are routed by windows; reads too, but only to targets that answer, the host or the bus, and only from ports with Reads. An
-// answer goes to the requesting DMA channel (bit 6 of its tag), or else to the host. Packets of the channel Results for the bus use its
-// side lane. Registers, except that of starts, are written only by north, and by the nodes of owners_i. Refused packets are dropped, and
-// reported with reason, source and address.
+// answer goes to the requesting DMA channel (a bit of its tag), or else to the host. Packets of the channel Results for the bus use its
+// side lane. Registers, except that of starts, are written only by north, and by the nodes of owners_i. Refused packets are
+// reported with reason, source and address. A refused read goes back as a completion with the status Unsupported Request; others are
+// dropped.
 //
 // A write that arrives by a cable increments the cable count in its header; any other gets its source there.
 //
@@ -26,7 +27,7 @@ module tw_ingress
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] own_i,  /// requester ID of the engine's reads
+    input logic [15:0] own_i,  /// requester ID of the engine's reads, and completer ID
     input logic [BaseBits-1:0] base_i,  /// the hub's own GByte
     input logic [2**NodeBits-1:0] owners_i,  /// nodes that may write registers
 
@@ -65,7 +66,7 @@ module tw_ingress
   localparam logic [7:0] Start = 8'd64;  // the register that starts chains
 
   typedef struct packed {
-    logic write, read, answer;
+    logic write, read, answer, data;
     logic [9:0] length;
     logic [61:0] address;
     logic [15:0] requester;
@@ -74,7 +75,7 @@ module tw_ingress
     source_t source;
   } header_t;
   typedef struct packed {
-    logic passes;
+    logic passes, unsupported;
     logic [2:0] to;
     logic [UnitsBits-1:0] units;
   } verdict_t;
@@ -113,12 +114,13 @@ module tw_ingress
   always_ff @(posedge clk_i) begin
     asked_q <= '{
         write: is_write(in_data_i),
-        read: is_read(in_data_i),
+        read: is_read(in_data_i) && in_last_i,
         answer: is_completion(in_data_i),
+        data: has_data(in_data_i),
         length: request.length,  // the same field in all kinds
         address: request.address,
         requester: answer.requester,
-        side: answer.tag[6],
+        side: answer.tag[SideAt],
         led: in_data_i[TagAt+:8] >= 8'(MostCables),
         source: source
     };
@@ -143,9 +145,10 @@ module tw_ingress
   wire to_start = found_q.address[9:2] == Start && found_q.length <= 10'd4 && 3'(found_q.address[1:0]) + found_q.length[2:0] <= 3'd4;
   wire locked = found_q.write && Port != North && to == Bus && found_q.address[27:10] == RegistersAt && !to_start
                 && !owners_i[found_q.source.node];
+  wire sized = !found_q.answer || found_q.data;
   refusal_e refusal;
   always_comb begin
-    if (!(found_q.write || found_q.read || found_q.answer) || found_q.length == 0 || found_q.length > 10'(MaxDwords))
+    if (!(found_q.write || found_q.read || found_q.answer) || (sized && (found_q.length == 0 || found_q.length > 10'(MaxDwords))))
       refusal = RefusedMalformed;
     else if (found_q.answer) refusal = Answers ? RefusedNot : RefusedRead;
     else if (11'(found_q.address[9:0]) + 11'(found_q.length) > 11'd1024) refusal = RefusedCrosses;
@@ -158,10 +161,12 @@ module tw_ingress
   end
   verdict_t verdict;
   always_comb begin
-    verdict.passes = refusal == RefusedNot;
-    if (found_q.answer) verdict.to = found_q.requester != own_i ? North : found_q.side ? Results : Engine;
+    verdict.unsupported = refusal != RefusedNot && found_q.read;
+    verdict.passes = refusal == RefusedNot || found_q.read;
+    if (verdict.unsupported) verdict.to = Port;
+    else if (found_q.answer) verdict.to = found_q.requester != own_i ? North : found_q.side ? Results : Engine;
     else verdict.to = Port == Results && to == Bus ? Side : to;
-    verdict.units = found_q.read ? '0 : units(found_q.length[6:0]);
+    verdict.units = found_q.data ? units(found_q.length[6:0]) : '0;
   end
   always_ff @(posedge clk_i) begin
     refused_valid_o   <= !rst_i && found && refusal != RefusedNot;
@@ -182,6 +187,22 @@ module tw_ingress
   assign out_last_o = last;
   assign out_to_o = front.to;
 
+  word_t stored;
+  pcie_memory_read_t read;
+  pcie_completion_without_data_t unsupported;
+  assign read = pcie_memory_read_of(stored[127:0]);
+  always_comb begin
+    unsupported = pcie_completion_without_data_empty();
+    unsupported.traffic_class = read.traffic_class;
+    unsupported.attributes = read.attributes;
+    unsupported.completer = own_i;
+    unsupported.status = UnsupportedRequest;
+    unsupported.byte_count = 12'd4;
+    unsupported.requester = read.requester;
+    unsupported.tag = read.tag;
+  end
+  assign out_data_o = front.unsupported ? word_t'(pcie_completion_without_data_bytes(unsupported)) : stored;
+
   tw_ram_fifo #(
       .Width(WordBits + 1),
       .Depth(Words)
@@ -193,7 +214,7 @@ module tw_ingress
       .in_data_i  ({in_last_i, kept}),
       .out_valid_o(there),
       .out_ready_i(leaves),
-      .out_data_o ({last, out_data_o}),
+      .out_data_o ({last, stored}),
       .count_o    ()
   );
   tw_fifo #(

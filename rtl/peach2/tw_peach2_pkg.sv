@@ -22,8 +22,12 @@ package tw_peach2_pkg;
   typedef struct packed {
     logic used;
     logic [2:0] to;
-    logic [PageBits-1:0] mask, lower, upper;  // of pages: lower <= (page & mask) <= upper
+    logic [PageBits-1:0] mask, lower, upper;  // of pages: lower <= (page & mask) <= upper; of a translation: tw_translate
   } window_t;
+
+  // Registers of windows, and of each link's translations inbound and outbound, as they are loaded.
+  localparam int unsigned LoadBits = 7;
+  localparam logic [3:0] Translations = 4'b1100;  // number bits 6 to 3: 96 to 103
 
   typedef enum logic [2:0] {
     RefusedNot,
@@ -31,7 +35,7 @@ package tw_peach2_pkg;
     RefusedBack,       // to the port that it came from, or to an invalid one
     RefusedCrosses,    // crosses a page boundary
     RefusedMalformed,  // unknown packet, or invalid length
-    RefusedRead,       // a read where only writes are allowed, or an unexpected answer
+    RefusedRead,       // a read where only writes are allowed, or an unexpected completion
     RefusedLed,        // after MostCables cables: the windows form a loop
     RefusedLocked      // a register that the host has not opened to the sender
   } refusal_e;
@@ -54,8 +58,8 @@ package tw_peach2_pkg;
   typedef enum logic [2:0] {
     ChainRight,
     ChainMalformed,  // its start is not a multiple of 32, or a descriptor is invalid
-    ChainRefused,    // a read was refused
-    ChainFailed,     // an answer has failed, or is not the expected one
+    ChainRefused,    // a read's completion says Unsupported Request
+    ChainFailed,     // a completion has another error, or is not the expected one
     ChainTooLong,    // too many descriptors, as in a loop
     ChainAborted,    // by the host
     ChainLate        // a read was not answered in time
@@ -69,6 +73,8 @@ package tw_peach2_pkg;
 
   typedef logic [WordBits-1:0] word_t;
 
+  // A request's header has four double words. At links it has three if its address is below 4 GByte.
+  localparam int unsigned LongAt = 5;
   function automatic logic is_write(word_t header);
     return header[7:0] == 8'h60;
   endfunction
@@ -76,7 +82,25 @@ package tw_peach2_pkg;
     return header[7:0] == 8'h20;
   endfunction
   function automatic logic is_completion(word_t header);
-    return header[7:0] == 8'h4A;
+    return header[7:0] == 8'h4A || header[7:0] == 8'h0A;
+  endfunction
+  function automatic logic has_data(word_t header);
+    return header[6];
+  endfunction
+
+  // Status of a completion.
+  localparam logic [2:0] Successful = 3'd0, UnsupportedRequest = 3'd1;
+
+  // A DMA channel's tags: the channel; a descriptor's read, or the number of another one.
+  localparam int unsigned SideAt = 7, FetchAt = 6, TagBits = 6;
+
+  // Bytes of a read before the first and behind the last one that its enables ask for (PCI Express Base Specification 2.1, tables
+  // 2-21 and 2-22); a read without any enabled byte asks for one.
+  function automatic logic [1:0] leading(logic [3:0] first_enable);
+    return first_enable[0] || first_enable == 0 ? 2'd0 : first_enable[1] ? 2'd1 : first_enable[2] ? 2'd2 : 2'd3;
+  endfunction
+  function automatic logic [1:0] trailing(logic [3:0] last_enable);
+    return last_enable[3] ? 2'd0 : last_enable[2] ? 2'd1 : last_enable[1] ? 2'd2 : 2'd3;
   endfunction
 
   // Number of lines of `dwords` double words, the first at index `first` of its line.

@@ -129,11 +129,11 @@ Outcome Peach2::reset(unsigned node) {
     processor.store(register_address(node, kTimeoutRegister), bytes_of(units));
   };
   if (std::exchange(state.restarted, false)) {  // a hub abandons reads only after a time-out
-    const unsigned units = state.timeout ? state.timeout : kLongestAnswer;
+    const unsigned units = state.timeout ? std::min(state.timeout, kLongestAnswer) : kLongestAnswer;
     purge();
-    if (state.timeout == 0) limit(units);
+    if (state.timeout != units) limit(units);
     processor.work(Tick{units + 1} * kTimeoutUnit);
-    if (state.timeout == 0) limit(0);
+    if (state.timeout != units) limit(state.timeout);
   }
   purge();
   processor.work(2 * kPurgeCycles, ends(times));  // a chain that starts sooner is aborted, too

@@ -46,8 +46,7 @@ struct Reduction {
 
 class Peach2 {
  public:
-  explicit Peach2(Fabric& fabric)
-      : fabric_(fabric), map_(fabric), nodes_(fabric.nodes(), NodeState(fabric.config().contexts)) {}
+  explicit Peach2(Fabric& fabric) : fabric_(fabric), map_(fabric), nodes_(fabric.nodes(), NodeState(fabric.config())) {}
 
   [[nodiscard]] Fabric& fabric() { return fabric_; }
 
@@ -106,7 +105,7 @@ class Peach2 {
   /// The hub counts it as a fault. Throws std::invalid_argument if there is no such channel.
   Outcome abort(unsigned node, unsigned channel = 0);
   /// Aborts both channels and the waiting chains; after a restart of the host also reads that were not answered within
-  /// the time-out, or within kLongestAnswer units if there is none.
+  /// the time-out, or within kLongestAnswer units if that is shorter.
   Outcome reset(unsigned node);
   /// Sets the time-out for answers to a chain's reads, after which the chain is aborted; 0: none. Rounded up to units
   /// of kTimeoutUnit.
@@ -134,7 +133,8 @@ class Peach2 {
     std::uint32_t results = 0;    ///< number of reductions
   };
   struct NodeState {
-    explicit NodeState(unsigned all) : contexts(all) {}
+    explicit NodeState(const Hub::Config& hub)
+        : timeout(hub.timeout), timeout_now(hub.timeout), contexts(hub.contexts) {}
     std::uint32_t sequence = 0;  ///< number of chains
     std::uint32_t gets = 0;
     struct Due {
@@ -143,8 +143,8 @@ class Peach2 {
     };
     std::optional<Due> due;  ///< the last chain, if not waited for
     bool restarted = false;  ///< the host has restarted since the last reset
-    unsigned timeout = 0;    ///< in units, after all queued operations
-    unsigned timeout_now = 0;
+    unsigned timeout;        ///< in units, after all queued operations
+    unsigned timeout_now;
     std::vector<Context> contexts;
   };
 

@@ -36,7 +36,7 @@ class Bus {
   static constexpr unsigned kLanes = 2;  ///< the side lane is the second one
   struct Reply {
     unsigned lane;
-    Word<128> data;
+    BusReply reply;
   };
   /// Read data of each target for the beat of the previous cycle.
   struct Read {
@@ -96,12 +96,14 @@ class Bus {
     stays_ = lane == 0 && beat && target(*beat) == Target::memory && memory_takes(*beat, lane) && !ready.memory;
     reply_.reset();
     if (fast_)
-      reply_ = Reply{lane_, *fast_ == Target::calculator  ? read.calculator
-                            : *fast_ == Target::ram       ? read.ram
-                            : *fast_ == Target::registers ? read.registers
-                                                          : Word<128>{}};
+      reply_ = Reply{lane_,
+                     {*fast_ == Target::calculator  ? read.calculator
+                      : *fast_ == Target::ram       ? read.ram
+                      : *fast_ == Target::registers ? read.registers
+                                                    : Word<128>{},
+                      *fast_ == Target::none}};
     else if (reply)
-      reply_ = Reply{lane_, *reply};
+      reply_ = Reply{lane_, {*reply}};
     fast_.reset();
     stray_.reset();
     if (reply) --under_way_;

@@ -13,6 +13,12 @@
 
 namespace thalweg::peach2 {
 
+/// Data of a beat read from the bus; failed: nothing is at its address.
+struct BusReply {
+  Word<128> data{};
+  bool failed = false;
+};
+
 /// A transfer of one cycle on the bus.
 struct BusBeat {
   bool write = false;
@@ -37,13 +43,13 @@ class BusBridge {
   }
 
   /// One clock edge.
-  void step(const HubWord* offered, bool taken, bool beat_taken, const Word<128>* reply) {
+  void step(const HubWord* offered, bool taken, bool beat_taken, const BusReply* reply) {
     const bool accept = offered && ready(), loads = accept && !first_;
     const std::optional<BusBeat> beat = next_beat();
     const bool write_goes = beats_ != 0 && beat_out_.ready(), read_goes = beats_ == 0 && beat && beat_out_.ready();
     const bool begins = read_goes && !begun_;
     beat_out_.step(beat ? &*beat : nullptr, beat_taken);
-    const Read starting = read_;
+    const auto starting = read_;
     const bool done = complete(begins ? &starting : nullptr, taken, reply);
     under_way_ += begins;
     under_way_ -= done;
@@ -62,11 +68,7 @@ class BusBridge {
   }
 
  private:
-  struct Read {
-    std::uint16_t requester;
-    std::uint8_t tag;
-    unsigned at, dwords;  ///< at: index of the first double word within 128 bytes
-  };
+  using Read = thalweg::spec::PcieMemoryRead;
 
   [[nodiscard]] bool line_free() const { return beats_ == 0 || (beat_out_.ready() && beats_ != 3); }
   [[nodiscard]] std::optional<BusBeat> next_beat() const {
@@ -94,7 +96,7 @@ class BusBridge {
     left_ = request.length % 128;
     first_enable_ = request.first_enable;
     last_enable_ = request.last_enable;
-    read_ = {request.requester, request.tag, static_cast<unsigned>(at_ % 32), left_};
+    read_ = thalweg::spec::PcieMemoryRead::unpack(header(word.data));
     packet_ = !word.last || of == Kind::read;
   }
   void load(const HubWord& word) {
@@ -112,23 +114,24 @@ class BusBridge {
   }
 
   /// Sends completions; true if the last word of one enters the output register.
-  bool complete(const Read* begun, bool taken, const Word<128>* reply) {
+  bool complete(const Read* begun, bool taken, const BusReply* reply) {
     std::optional<HubWord> goes;
     const bool advance = out_.ready();
     bool takes = false, done = false;
-    if (plans_.valid()) {
+    if (plans_.valid() && replies_.valid()) {
       const Read& plan = plans_.front();
       if (!headed_) {
-        goes = HubWord{completion(plan), false};
+        goes = replies_.front().failed ? HubWord{unsupported(plan.pack(), own_), true}
+                                       : HubWord{completion(plan, own_), false};
         if (advance) {
           headed_ = true;
-          to_come_ = (plan.at % 4 + plan.dwords + 3) / 4;
-          half_ = plan.at / 4 % 2;
+          to_come_ = static_cast<unsigned>(plan.address % 4 + plan.length + 3) / 4;
+          half_ = plan.address / 4 % 2;
           lower_ = {};
         }
-      } else if (replies_.valid()) {
-        const bool last = to_come_ == 1, emits = half_ || last;
-        const auto& beat = replies_.front();
+      } else {
+        const auto& [beat, failed] = replies_.front();
+        const bool last = to_come_ == 1, emits = !failed && (half_ || last);
         if (emits)
           goes = HubWord{half_ ? Word<256>{lower_[0], lower_[1], beat[0], beat[1]} : Word<256>{beat[0], beat[1]}, last};
         takes = !emits || advance;
@@ -145,16 +148,6 @@ class BusBridge {
     replies_.step(reply, takes);
     out_.step(goes ? &*goes : nullptr, taken);
     return done;
-  }
-  [[nodiscard]] Word<256> completion(const Read& plan) const {
-    thalweg::spec::PcieCompletion made;
-    made.completer = own_;
-    made.requester = plan.requester;
-    made.tag = plan.tag;
-    made.length = static_cast<std::uint16_t>(plan.dwords);
-    made.byte_count = static_cast<std::uint16_t>(4 * plan.dwords);
-    made.lower_address = static_cast<std::uint8_t>(4 * plan.at);
-    return word(made.pack());
   }
 
   unsigned reads_;
@@ -173,7 +166,7 @@ class BusBridge {
   unsigned under_way_ = 0;  ///< outstanding reads
   // Completions.
   Fifo<Read> plans_;
-  Fifo<Word<128>> replies_;
+  Fifo<BusReply> replies_;
   Skid<HubWord> out_;
   bool headed_ = false, half_ = false;
   unsigned to_come_ = 0;

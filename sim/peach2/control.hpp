@@ -24,13 +24,14 @@ enum Register : unsigned {
   kAbortRegister = 66,
   kTimeoutRegister = 67,
   kContextRegisters = 80,
+  kTranslationRegisters = 96,  ///< of each link, inbound and outbound
   kChainsRegister = 128,
   kStraysRegister = 129,
   kGivenUpRegisters = 130,
   kRefusedRegisters = 144,
   kResultRegisters = 160,
 };
-/// Value of one of kWindowRegisters for a window.
+/// Value of one of kWindowRegisters for a window, or of kTranslationRegisters.
 [[nodiscard]] constexpr std::array<std::uint64_t, 2> register_of(const Window& window) {
   return {window.lower | std::uint64_t{window.upper} << 32,
           window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40};
@@ -40,7 +41,8 @@ class Control {
  public:
   struct Config {
     unsigned windows = 16, contexts = 4;
-    unsigned starts = 8;  ///< depth of the queue of chain starts
+    unsigned starts = 8;   ///< depth of the queue of chain starts
+    unsigned timeout = 0;  ///< of reads, after reset
   };
   /// Event of the packet clock domain.
   struct Event {
@@ -68,7 +70,11 @@ class Control {
   };
 
   explicit Control(const Config& config)
-      : config_(config), starts_(config.starts), chains_(config.contexts), results_(config.contexts) {}
+      : config_(config),
+        starts_(config.starts),
+        chains_(config.contexts),
+        results_(config.contexts),
+        timeout_(config.timeout) {}
 
   /// Ready for a write.
   [[nodiscard]] bool ready(bool window_taken, bool command_taken) const {
@@ -135,7 +141,7 @@ class Control {
     }
     if (!upper_written) return;
     constexpr std::uint64_t kPages = (1U << (kAddressBits - kPageBits)) - 1;
-    if (at < config_.windows)
+    if (at < config_.windows || (at >= kTranslationRegisters && at < kTranslationRegisters + 2 * kLinks))
       window_ = {at, Window{(upper >> 40 & 1) != 0, static_cast<unsigned>(upper >> 32 & 7),
                             static_cast<std::uint32_t>(upper & kPages), static_cast<std::uint32_t>(lower & kPages),
                             static_cast<std::uint32_t>(lower >> 32 & kPages)}};
@@ -197,7 +203,7 @@ class Control {
   std::array<Event, kPorts> refused_{};
   std::array<Event, kChannels> given_up_{};
   std::uint32_t owners_ = 0;
-  unsigned timeout_ = 0;
+  unsigned timeout_;
   std::optional<Command> command_;
   Arbiter turn_;
   std::uint64_t due_ = 0;            ///< contexts whose result is to start a chain

@@ -17,8 +17,10 @@ inline constexpr unsigned kMostTimeout = 0xFFFF;  ///< units
 inline constexpr unsigned kPurgeCycles =
     64;  ///< cycles without a start after which a purge ends; until then starts are aborted
 
-/// Destination of a read's data, in double words.
+/// A read's tag, and the destination of its data, in double words.
 struct Chunk {
+  unsigned tag = 0;
+  unsigned from = 0;  ///< of the source, within 128 bytes
   std::uint64_t to = 0;
   unsigned dwords = 0;
 };
@@ -31,14 +33,27 @@ class DmaReader {
             unsigned unit = kTimeoutUnit)
       : reads_(reads), own_(own), side_(side), descriptors_(descriptors), unit_(unit) {}
 
+  struct In {
+    std::optional<std::uint64_t> start{};  ///< address of the first descriptor
+    bool out_ready = false;
+    std::optional<spec::DmaDescriptor> descriptor{};
+    std::uint64_t busy = 0;  ///< tags without all of their data
+    bool written = false;    ///< a chunk was written
+    bool answered = false;   ///< the last word of a read's last completion was taken
+    bool refused = false;    ///< a completion says Unsupported Request
+    bool failed = false;     ///< another error of a completion
+    bool quiet = false;      ///< the writer is between packets
+    bool waits = true;       ///< the writer has no word of a completion to take
+    bool abort = false, purge = false;
+    unsigned timeout = 0;  ///< time-out for completions, in units; 0: none
+  };
+
   [[nodiscard]] bool ready() const { return state_ == State::idle; }  ///< ready for a start
-  [[nodiscard]] bool idle() const {
-    return state_ == State::idle && purge_ == 0 && !finished_ && !fault_ && (!lost_ || asked_ > 0);
-  }
+  [[nodiscard]] bool idle() const { return state_ == State::idle && purge_ == 0 && !finished_ && !fault_ && !lost_; }
   /// The writer must drop completions.
   [[nodiscard]] bool abandon() const { return state_ == State::abandon || lost_; }
-  /// Reader and writer return to their initial state. `quiet`: the writer is between packets.
-  [[nodiscard]] bool clear(bool quiet) const { return state_ == State::abandon && (asked_ == 0 || lost_) && quiet; }
+  /// No read is outstanding, or will be answered.
+  [[nodiscard]] bool forget(const In& in) const { return forgets(in) || (clear(in.quiet) && asked_ == 0); }
   /// The chain has completed.
   [[nodiscard]] bool finished() const { return finished_; }
   /// Reason why a chain was aborted, and the address of the descriptor; after a time-out, that of the last read.
@@ -57,46 +72,36 @@ class DmaReader {
   }
   /// The read offered at the output.
   [[nodiscard]] std::optional<HubWord> out() const {
-    if (state_ == State::fetch) return read(next_, 8, 0x80);
+    if (state_ == State::fetch) return read(next_, 8, kFetchTag);
     if (state_ == State::issue && room()) return read(from_, dwords_, tag_);
     return std::nullopt;
   }
-  /// Destination of the read issued in the previous cycle.
+  /// A descriptor's read was issued in the previous cycle.
+  [[nodiscard]] bool fetched() const { return fetched_; }
+  /// Another read issued in the previous cycle.
   [[nodiscard]] const std::optional<Chunk>& chunk() const { return chunk_; }
 
-  struct In {
-    std::optional<std::uint64_t> start{};  ///< address of the first descriptor
-    bool out_ready = false;
-    std::optional<spec::DmaDescriptor> descriptor{};
-    bool written = false;   ///< a chunk was written
-    bool refused = false;   ///< a read was refused
-    bool answered = false;  ///< the last word of a completion was taken
-    bool failed = false;    ///< a completion failed
-    bool quiet = false;     ///< the writer is between packets
-    bool waits = true;      ///< the writer has no word of a completion to take
-    bool abort = false, purge = false;
-    unsigned timeout = 0;  ///< time-out for completions, in units; 0: none
-  };
   /// One clock edge.
   void step(const In& in) {
-    const bool late = in.timeout != 0 && waited_ / unit_ >= in.timeout, due = asked_ > 0, lost = lost_;
+    const bool late = this->late(in), due = asked_ > 0, lost = lost_, forgets = this->forgets(in);
+    const bool loses = late && state_ != State::idle && due;
     const std::uint64_t shown = state_ == State::fetch ? next_ : from_;
     const bool issues = state_ == State::issue && room() && in.out_ready;
     const bool goes = issues || (state_ == State::fetch && in.out_ready);
     const bool shows = state_ == State::fetch || (state_ == State::issue && room());
     const bool drained = under_way_ == 0;
-    const bool clears = clear(in.quiet);
+    const bool clears = clear(in.quiet), free = !(in.busy >> tag_ & 1);
     const ChainFault before = broken_;
     const bool gives_up = before != ChainFault::none && (!shows || in.out_ready);
     const bool ends = state_ == State::drain && drained && before == ChainFault::none;
     const bool purging = purge_ != 0;
     under_way_ += issues;
     under_way_ -= in.written;
-    asked_ = (asked_ + goes - (in.answered && asked_ != 0) - in.refused) % 64;
+    asked_ = (asked_ + goes - (in.answered && asked_ != 0)) % (2 * kMostReads);
     if (goes) read_ = shown;
-    waited_ = !due || goes || in.answered || in.refused || !in.waits ? 0 : waited_ + 1;
-    lost_ = due && (lost || (late && state_ != State::idle));
-    if (lost && in.purge) {
+    waited_ = !due || goes || in.answered || !in.waits || (loses && !lost) ? 0 : waited_ + 1;
+    lost_ = due && (lost || loses);
+    if (forgets) {
       lost_ = false;
       asked_ = 0;
     }
@@ -112,6 +117,7 @@ class DmaReader {
                 : in.abort || in.purge ? ChainFault::aborted
                                        : ChainFault::none;
     const bool there = descriptor_there_;
+    fetched_ = goes && !issues;
     chunk_.reset();
     switch (state_) {
       case State::idle:
@@ -141,8 +147,8 @@ class DmaReader {
         break;
       case State::issue:
         if (issues) {
-          chunk_ = Chunk{to_, dwords_};
-          tag_ = (tag_ + 1) % 32;
+          chunk_ = Chunk{tag_, static_cast<unsigned>(from_ % 32), to_, dwords_};
+          tag_ = (tag_ + 1) % reads_;
           from_ += dwords_;
           to_ += dwords_;
           left_ -= dwords_;
@@ -159,10 +165,11 @@ class DmaReader {
       descriptor_ = *in.descriptor;
       descriptor_there_ = true;
     }
+    free_ = free;
     if (gives_up) state_ = State::abandon;
     if (!clears) return;
     state_ = State::idle;
-    under_way_ = tag_ = 0;
+    under_way_ = 0;
     descriptor_there_ = false;
     broken_ = ChainFault::none;
   }
@@ -170,7 +177,11 @@ class DmaReader {
  private:
   enum class State { idle, fetch, await, cut, issue, drain, abandon };
 
-  [[nodiscard]] bool room() const { return under_way_ != reads_; }
+  [[nodiscard]] bool room() const { return free_ && under_way_ != reads_; }
+  [[nodiscard]] bool late(const In& in) const { return in.timeout != 0 && waited_ / unit_ >= in.timeout; }
+  /// The chain has been aborted.
+  [[nodiscard]] bool clear(bool quiet) const { return state_ == State::abandon && (asked_ == 0 || lost_) && quiet; }
+  [[nodiscard]] bool forgets(const In& in) const { return lost_ && (in.purge || late(in)) && !out() && !chunk_; }
   [[nodiscard]] HubWord read(std::uint64_t address, unsigned dwords, unsigned tag) const {
     thalweg::spec::PcieMemoryRead read;
     read.requester = own_;
@@ -215,6 +226,8 @@ class DmaReader {
   bool finished_ = false;
   std::optional<Fault> fault_;
   unsigned dwords_ = 0, tag_ = 0, under_way_ = 0;
+  bool free_ = false;  ///< the tag has no outstanding read
+  bool fetched_ = false;
   spec::DmaDescriptor descriptor_;
   bool descriptor_there_ = false;
   std::optional<Chunk> chunk_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The DMA controller's write half, C++ model of rtl/peach2/tw_dma_writer.sv: receives the completions of reads and writes their data to
-// the chunks' destinations, with each double word shifted to its position in the destination's lines.
+// the chunks' destinations, with each double word shifted to its position in the destination's lines. A read's data may come in parts.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "common/fifo.hpp"
 #include "common/ram_fifo.hpp"
 #include "common/skid.hpp"
 #include "peach2/dma_reader.hpp"
@@ -16,32 +16,42 @@ namespace thalweg::peach2 {
 
 class DmaWriter {
  public:
-  /// `words`: buffer for the completions of all outstanding reads; `chunks`: maximum outstanding reads; `side`: channel bit of the tags.
-  DmaWriter(unsigned words, unsigned chunks, std::uint16_t own, unsigned side = 0)
-      : own_(own), side_(side), size_(chunks), store_(words), chunks_(chunks) {}
+  /// `reads`: maximum outstanding reads; `side`: channel bit of the tags; `words`: buffer for the completions of all outstanding
+  /// reads.
+  DmaWriter(unsigned reads, std::uint16_t own, unsigned side, unsigned words)
+      : own_(own), side_(side), store_(words), entries_(reads) {}
+  DmaWriter(unsigned reads, std::uint16_t own, unsigned side = 0)
+      : DmaWriter(reads, own, side, kMostWords * reads + 2) {}
 
   [[nodiscard]] bool ready() const { return store_.ready(); }
   [[nodiscard]] const HubWord* out() const { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] const std::optional<Word<256>>& descriptor() const { return descriptor_; }
+  [[nodiscard]] std::uint64_t busy() const { return busy_; }            ///< reads without all of their completions
   [[nodiscard]] bool written() const { return written_; }               ///< a chunk was written
-  [[nodiscard]] bool answered() const { return answered_; }             ///< the last word of a completion was taken
-  [[nodiscard]] bool failed() const { return failed_; }                 ///< a completion was wrong
+  [[nodiscard]] bool answered() const { return answered_; }             ///< a read's last completion was taken
+  [[nodiscard]] bool refused() const { return refused_; }               ///< a completion says Unsupported Request
+  [[nodiscard]] bool failed() const { return failed_; }                 ///< another completion was wrong
   [[nodiscard]] bool quiet() const { return state_ == State::header; }  ///< between packets
   [[nodiscard]] bool waits() const { return !in_time_.valid(); }        ///< has no word to take
   [[nodiscard]] bool idle() const {
-    return store_.empty() && !in_time_.valid() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_ &&
-           !answered_ && !failed_;
+    return store_.empty() && !in_time_.valid() && busy_ == 0 && !fetching_ && !out_.valid() && !descriptor_ &&
+           !written_ && !answered_ && !failed_;
   }
 
-  /// One clock edge. `abandon`: drops completions; `clear`: discards the chunks and restarts the tags.
-  void step(const HubWord* offered, const Chunk* chunk, bool taken, bool abandon, bool clear) {
+  /// One clock edge. `fetch`: a descriptor's read was issued; `chunk`: another read was; `abandon`: drops completions; `forget`: no
+  /// read is outstanding, or will be answered.
+  void step(const HubWord* offered, bool fetch, const Chunk* chunk, bool taken, bool abandon, bool forget) {
     const bool advance = out_.ready();
     std::optional<HubWord> goes;
     bool takes = in_time_.valid();  // default: drops
-    written_ = failed_ = false;
+    written_ = refused_ = failed_ = false;
     descriptor_.reset();
     switch (state_) {
       case State::header:
+        if (takes) look_up();
+        takes = false;
+        break;
+      case State::check:
         takes = begin(advance, abandon, goes);
         break;
       case State::descriptor:
@@ -62,11 +72,16 @@ class DmaWriter {
         if (takes && in_time_.front().last) state_ = State::header;
         break;
     }
-    answered_ = takes && in_time_.front().last;
-    chunks_.step(chunk, written_);
-    if (clear) {
-      chunks_ = Fifo<Chunk>(size_);
-      expected_ = 0;
+    answered_ = takes && in_time_.front().last && ends_;
+    if (chunk) {
+      entries_[chunk->tag].chunk = *chunk;
+      busy_ |= std::uint64_t{1} << chunk->tag;
+    }
+    fetching_ |= fetch;
+    if (forget) {
+      for (auto& entry : entries_) entry.left.reset();
+      busy_ = 0;
+      fetching_ = false;
     }
     const bool forward = in_time_.ready();
     in_time_.step(store_.valid() ? &store_.front() : nullptr, takes);
@@ -75,42 +90,72 @@ class DmaWriter {
   }
 
  private:
-  enum class State { header, descriptor, prime, data, drop };
+  enum class State { header, check, descriptor, prime, data, drop };
   using Line = std::array<std::uint32_t, 8>;
+  static constexpr unsigned kMostWords = 14;  ///< of a read's completions: nine lines in five parts
+  static constexpr unsigned kDescriptorDwords = 8;
 
+  /// An outstanding read.
+  struct Entry {
+    Chunk chunk;
+    std::optional<unsigned> left{};  ///< double words that have not arrived, if others have
+  };
+
+  void look_up() {
+    const unsigned tag = spec::pcie_completion::tag(header(in_time_.front().data)), number = tag % kMostReads;
+    fetched_ = (tag & kFetchTag) != 0;
+    known_ = (tag & kSideTag) == side_ && (fetched_ ? fetching_ && number == 0 : (busy_ >> number & 1) != 0);
+    entry_ = entries_[known_ && !fetched_ ? number : 0];
+    state_ = State::check;
+  }
   bool begin(bool advance, bool abandon, std::optional<HubWord>& goes) {
-    if (!in_time_.valid()) return false;
-    const auto& front = in_time_.front().data;
+    const auto& [front, last] = in_time_.front();
     const auto completion = thalweg::spec::PcieCompletion::unpack(header(front));
-    const bool fetched = completion.tag & 0x80;
-    const bool known =
-        chunks_.valid() && completion.tag == (expected_ | side_) && completion.length == chunks_.front().dwords;
-    const bool right = kind(front) == Kind::completion && completion.status == 0 && (fetched || known);
+    const Chunk& chunk = entry_.chunk;
+    const unsigned left = entry_.left.value_or(chunk.dwords), arrived = chunk.dwords - left,
+                   most = fetched_ ? kDescriptorDwords : left, dwords = completion.length;
+    const bool good =
+        kind(front) == Kind::completion && has_data(front) && completion.status == kSuccessful && !completion.poisoned;
+    const bool last_part = !good || completion.byte_count == 4 * dwords;
+    const bool right = known_ && good && completion.byte_count == 4 * most && dwords <= most && dwords != 0 &&
+                       (fetched_ ? last_part : completion.lower_address == (chunk.from + arrived) % 32 * 4);
+    const std::uint64_t to = chunk.to + arrived;
+    ends_ = known_ && last_part;
+    if (right && !abandon && !fetched_) {
+      thalweg::spec::PcieMemoryWrite write;
+      write.requester = own_;
+      write.length = static_cast<std::uint16_t>(dwords);
+      write.first_enable = 15;
+      write.last_enable = dwords == 1 ? 0 : 15;
+      write.address = to;
+      goes = HubWord{word(write.pack()), false};
+      if (!advance) return false;
+    }
+    refused_ = known_ && kind(front) == Kind::completion && completion.status == kUnsupportedRequest && !abandon;
     failed_ = !right && !abandon;
-    if (!right || abandon) {
-      state_ = in_time_.front().last ? State::header : State::drop;
-      return true;
-    }
     before_ = {};
-    if (fetched) {
-      state_ = State::descriptor;
-      return true;
+    if (known_ && fetched_) {
+      fetching_ = !last_part;
+    } else if (known_) {
+      auto& entry = entries_[chunk.tag];
+      entry.left = left - dwords;
+      if (last_part) {
+        entry.left.reset();
+        busy_ &= ~(std::uint64_t{1} << chunk.tag);
+      }
     }
-    const Chunk& chunk = chunks_.front();
-    thalweg::spec::PcieMemoryWrite write;
-    write.requester = own_;
-    write.length = static_cast<std::uint16_t>(chunk.dwords);
-    write.first_enable = 15;
-    write.last_enable = chunk.dwords == 1 ? 0 : 15;
-    write.address = chunk.to;
-    goes = HubWord{word(write.pack()), false};
-    if (!advance) return false;
-    const unsigned from = completion.lower_address / 4 % 8, to = static_cast<unsigned>(chunk.to % 8);
-    expected_ = (expected_ + 1) % 32;
-    turn_ = (to - from) % 8;
-    in_left_ = lines(from, chunk.dwords);
-    out_left_ = lines(to, chunk.dwords);
-    state_ = from > to ? State::prime : State::data;
+    if (!right || abandon) {
+      state_ = last ? State::header : State::drop;
+    } else if (fetched_) {
+      state_ = State::descriptor;
+    } else {
+      const unsigned first = completion.lower_address / 4 % 8, at = static_cast<unsigned>(to % 8);
+      turn_ = (at - first) % 8;
+      in_left_ = lines(first, dwords);
+      out_left_ = lines(at, dwords);
+      ends_chunk_ = last_part;
+      state_ = first > at ? State::prime : State::data;
+    }
     return true;
   }
   bool line(bool advance, std::optional<HubWord>& goes) {
@@ -126,7 +171,7 @@ class DmaWriter {
       --in_left_;
     }
     if (--out_left_ == 0) {
-      written_ = true;
+      written_ = ends_chunk_;
       state_ = State::header;
     }
     return needs;
@@ -142,18 +187,24 @@ class DmaWriter {
   }
 
   std::uint16_t own_;
-  unsigned side_, size_;
+  unsigned side_;
   RamFifo<HubWord> store_;
   Skid<HubWord> in_time_;
-  Fifo<Chunk> chunks_;
+  std::vector<Entry> entries_;
+  std::uint64_t busy_ = 0;
+  bool fetching_ = false;
   Skid<HubWord> out_;
   State state_ = State::header;
-  unsigned expected_ = 0;  ///< next tag
-  unsigned turn_ = 0;      ///< double words by which lines are shifted up
+  // The completion at the head.
+  Entry entry_{};
+  bool fetched_ = false, known_ = false;
+  bool ends_ = false;        ///< it is the last one of its read
+  bool ends_chunk_ = false;  ///< the chunk is written with it
+  unsigned turn_ = 0;        ///< double words by which lines are shifted up
   unsigned in_left_ = 0, out_left_ = 0;
   Line before_{};
   std::optional<Word<256>> descriptor_;
-  bool written_ = false, answered_ = false, failed_ = false;
+  bool written_ = false, answered_ = false, refused_ = false, failed_ = false;
 };
 
 }  // namespace thalweg::peach2

@@ -13,10 +13,10 @@ namespace thalweg::peach2 {
 class Egress {
  public:
   struct Config {
-    unsigned rate = 16;         ///< bytes per cycle
-    unsigned packets = 32;      ///< the receiver's buffer in packets
-    unsigned units = 256;       ///< the receiver's buffer in units of 16 bytes of data
-    unsigned notice_bytes = 8;  ///< acknowledgement and credits sent for each received packet
+    unsigned rate = 16, scale = 1;  ///< bytes in a number of cycles
+    unsigned packets = 32;          ///< the receiver's buffer in packets
+    unsigned units = 256;           ///< the receiver's buffer in units of 16 bytes of data
+    unsigned notice_bytes = 8;      ///< acknowledgement and credits sent for each received packet
   };
   /// Framing of a packet: start symbol and sequence number; checksum and end symbol.
   static constexpr unsigned kStartBytes = 3, kEndBytes = 5;
@@ -34,7 +34,7 @@ class Egress {
   void step(const HubWord* offered, bool notice, const std::optional<unsigned>& credit) {
     const bool accept = offered && ready();
     if (free()) pending_.reset();
-    if (notice) owed_ += config_.notice_bytes;
+    if (notice) owe(config_.notice_bytes);
     if (accept) take(*offered);
     owed_ -= std::min(owed_, config_.rate);
     if (!credit) return;
@@ -43,26 +43,28 @@ class Egress {
   }
 
  private:
+  void owe(unsigned bytes) { owed_ += config_.scale * bytes; }
   [[nodiscard]] bool free() const { return owed_ < config_.rate; }
   [[nodiscard]] static unsigned cost(const HubWord& word) {
     const unsigned dwords = spec::pcie_memory_write::length(header(word.data));
-    return kind(word.data) == Kind::read ? 0 : units(dwords % 128) % 32;
+    return has_data(word.data) ? units(dwords % 128) % 32 : 0;
   }
 
   void take(const HubWord& word) {
     pending_ = word;
-    if (word.last) owed_ += kEndBytes;
+    if (first_ && kind(word.data) != Kind::completion && !(word.data[0] & kLong)) pending_->data = shortened(word.data);
+    if (word.last) owe(kEndBytes);
     if (first_) {
       const bool answer = kind(word.data) == Kind::completion;
       const auto words = header(word.data);
-      owed_ += kStartBytes + (answer ? spec::pcie_completion::bits : spec::pcie_memory_write::bits) / 8;
+      owe(kStartBytes + (word.data[0] & kLong ? spec::pcie_memory_write::bits : spec::pcie_completion::bits) / 8);
       --packets_;
       units_ -= cost(word);
       left_ = spec::pcie_memory_write::length(words) % 128;  // the same position in all headers
       at_ = (answer ? spec::pcie_completion::lower_address(words) / 4u : spec::pcie_memory_write::address(words)) % 8;
     } else {
       const unsigned taken = std::min(left_, 8 - at_);
-      owed_ += 4 * taken;
+      owe(4 * taken);
       left_ -= taken;
       at_ = 0;
     }
@@ -73,7 +75,7 @@ class Egress {
   std::optional<HubWord> pending_;
   bool first_ = true;
   unsigned packets_, units_;
-  unsigned owed_ = 0;  ///< bytes not yet transmitted
+  unsigned owed_ = 0;  ///< bytes not yet transmitted, times `scale`
   unsigned left_ = 0,
            at_ = 0;  ///< remaining double words of the packet; index of the next one in its line
 };

@@ -33,6 +33,7 @@ class Host {
   struct Config {
     std::array<MemoryConfig, kMemories> memories;
     unsigned packets = 32, units = 256;  ///< receive buffer at each end of a link
+    unsigned rate = 16, scale = 1;       ///< bytes that the link carries in `scale` cycles
   };
   /// Is notified of received writes and load data.
   class Listener {
@@ -43,7 +44,9 @@ class Host {
   };
 
   Host(const Config& config, unsigned node)
-      : config_(config), node_(node), egress_({.packets = config.packets, .units = config.units}) {
+      : config_(config),
+        node_(node),
+        egress_({.rate = config.rate, .scale = config.scale, .packets = config.packets, .units = config.units}) {
     static constexpr std::array kNames{"the processor's memory", "GPU 0", "GPU 1"};
     for (unsigned m = 0; m < kMemories; ++m)
       memories_[m].emplace(std::string(kNames[m]) + " of node " + std::to_string(node), config.memories[m].bytes);
@@ -55,7 +58,10 @@ class Host {
   /// A posted write of the processor, at most one packet.
   void store(std::uint64_t address, std::span<const std::byte> data) { add_write(stores_, address, data); }
   /// A read of the processor; the listener gets its data.
-  void load(std::uint64_t address, unsigned dwords) { add_read(stores_, address, dwords, kLoads); }
+  void load(std::uint64_t address, unsigned dwords) {
+    load_address_ = address;
+    add_read(stores_, address, dwords, kRootComplex);
+  }
   [[nodiscard]] bool stored() const { return stores_.empty(); }
   /// Resets the root complex: drops all pending reads and completions, except a completion being sent.
   void restart() {
@@ -79,6 +85,8 @@ class Host {
   [[nodiscard]] std::uint64_t unclaimed() const { return unclaimed_; }
   /// Source and address of the writes among them since the last call.
   [[nodiscard]] std::vector<std::pair<Source, std::uint64_t>> take_unclaimed() { return std::exchange(lost_, {}); }
+  /// Addresses of the processor's loads whose completion reported an error since the last call.
+  [[nodiscard]] std::vector<std::uint64_t> take_failed_loads() { return std::exchange(failed_loads_, {}); }
 
   /// One clock edge. `word`: received word, or null; `credit`: units of a packet that has left the hub.
   void step(Tick cycle, const HubWord* word, const std::optional<unsigned>& credit) {
@@ -99,7 +107,7 @@ class Host {
   }
 
  private:
-  static constexpr std::uint16_t kLoads = 0;  ///< the processor, as a requester
+  static constexpr std::uint16_t kRootComplex = 0;  ///< as a requester of the processor's loads, and as a completer
 
   struct Read {
     Tick ready;
@@ -128,8 +136,9 @@ class Host {
 
   void take(Tick cycle, const HubWord& word) {
     if (first_) {
-      header_ = {word.data[0], word.data[1]};
-      kind_ = kind(word.data);
+      const Word<256> header = expanded(word.data);
+      kind_ = kind(header);
+      header_ = {header[0], header[1]};
       data_.clear();
       if (kind_ == Kind::read) read(cycle);
     } else {
@@ -138,12 +147,18 @@ class Host {
     }
     first_ = word.last;
     if (!word.last) return;
-    freed_ = kind_ == Kind::read ? 0 : units(spec::pcie_memory_write::length(header_));
+    freed_ = data_.empty() ? 0 : units(spec::pcie_memory_write::length(header_));
     served_ += kind_ != Kind::completion;
     if (kind_ == Kind::write) write(cycle);
     if (kind_ == Kind::completion && listener_) {
       const auto completion = spec::PcieCompletion::unpack(header_);
-      listener_->loaded(cycle, std::span(data_).subspan(completion.lower_address % kLineBytes, completion.length * 4u));
+      // As root complexes do, a load that failed gets ones.
+      const bool failed = completion.status != kSuccessful;
+      if (failed) failed_loads_.push_back(load_address_);
+      if (failed) data_.assign(kLineBytes, std::byte{0xFF});
+      listener_->loaded(cycle, failed ? std::span<const std::byte>(data_)
+                                      : std::span<const std::byte>(data_).subspan(
+                                            completion.lower_address / 4 * 4 % kLineBytes, completion.length * 4u));
     }
   }
   void write(Tick cycle) {
@@ -180,8 +195,12 @@ class Host {
     const auto bytes = std::span(data).first(std::min<std::size_t>(read.request.length * 4u, data.size()));
     const auto place = this->place(read.request.address * 4, bytes.size());
     if (!place) ++unclaimed_;
-    if (place) memories_[place->memory]->read(place->at, bytes);
-    add_completion(answers_, read.request, bytes, place.has_value());
+    if (place) {
+      memories_[place->memory]->read(place->at, bytes);
+      add_packet(answers_, completion(read.request, kRootComplex), read.request.address * 4, bytes);
+    } else {
+      add_packet(answers_, unsupported(read.request.pack(), kRootComplex), 0, {});
+    }
   }
 
   Config config_;
@@ -201,6 +220,8 @@ class Host {
   std::optional<unsigned> freed_;
   std::uint64_t served_ = 0, unclaimed_ = 0;
   std::vector<std::pair<Source, std::uint64_t>> lost_;
+  std::uint64_t load_address_ = 0;  ///< of the last load
+  std::vector<std::uint64_t> failed_loads_;
 };
 
 }  // namespace thalweg::peach2

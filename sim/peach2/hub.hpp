@@ -20,6 +20,7 @@
 #include "peach2/egress.hpp"
 #include "peach2/events.hpp"
 #include "peach2/ingress.hpp"
+#include "peach2/translate.hpp"
 #include "switch/stream_switch.hpp"
 
 namespace thalweg::peach2 {
@@ -29,11 +30,13 @@ class Hub {
   struct Config {
     unsigned base = 0;  ///< index of its GByte
     unsigned windows = 16;
-    unsigned packets = 32, units = 256;  ///< receive buffer at each end of a link
-    unsigned reads = 16, bus_reads = 4;  ///< maximum outstanding reads of a DMA channel, of a bus lane
+    unsigned packets = 32, units = 256;              ///< receive buffer at each end of a link
+    unsigned rate = 16, south_rate = 32, scale = 1;  ///< bytes that a link carries in `scale` cycles
+    unsigned reads = 16, bus_reads = 4;              ///< maximum outstanding reads of a DMA channel, of a bus lane
     unsigned ram_bits = 11;
     unsigned contexts = 4, sums = 16, records = 8, latency = 8;
     unsigned starts = 8;
+    unsigned timeout = 0;  ///< of the DMA controller's reads after reset, in kTimeoutUnit
     Clock net, bus;
   };
   /// Inputs of a link in a cycle.
@@ -47,6 +50,7 @@ class Hub {
         egresses_(egresses(config)),
         channels_{Channel(config, own, 0), Channel(config, own, kSideTag)},
         lanes_{Lane(config, own), Lane(config, own)},
+        timeout_(config.timeout),
         loads_(kFewDepth, kStages, config.bus, config.net),
         commands_(kFewDepth, kStages, config.bus, config.net),
         tells_(kFewDepth, kStages, config.net, config.bus),
@@ -54,7 +58,10 @@ class Hub {
             {.ram_bits = config.ram_bits, .contexts = config.contexts, .sums = config.sums, .records = config.records}),
         calculator_(
             {.contexts = config.contexts, .sums = config.sums, .latency = config.latency, .records = config.records}),
-        control_({.windows = config.windows, .contexts = config.contexts, .starts = config.starts}),
+        control_({.windows = config.windows,
+                  .contexts = config.contexts,
+                  .starts = config.starts,
+                  .timeout = config.timeout}),
         ram_(std::size_t{1} << config.ram_bits) {}
 
   /// Sets the components that step the hub in each clock domain, which clock crossings wake.
@@ -107,8 +114,8 @@ class Hub {
   [[nodiscard]] bool net_idle(Tick cycle) const {
     for (const auto& ingress : ingresses_)
       if (!ingress.idle()) return false;
-    for (const auto& egress : egresses_)
-      if (!egress.idle()) return false;
+    for (unsigned l = 0; l < kLinks; ++l)
+      if (!egresses_[l].idle() || !inbound_[l].idle() || !outbound_[l].idle()) return false;
     for (const auto& channel : channels_)
       if (!channel.idle(cycle)) return false;
     for (const auto& lane : lanes_)
@@ -145,8 +152,10 @@ class Hub {
 
     std::uint32_t taken = 0;
     for (unsigned l = 0; l < kLinks; ++l) {
-      if (egresses_[l].ready()) taken |= 1U << l;
-      egresses_[l].step(shown(l), links[l].word && links[l].word->last, links[l].credit);
+      if (outbound_[l].ready()) taken |= 1U << l;
+      const bool goes = egresses_[l].ready();
+      egresses_[l].step(outbound_[l].out(), links[l].word && links[l].word->last, links[l].credit);
+      outbound_[l].step(shown(l), goes);
     }
     std::array<std::optional<HubWord>, kPorts> inside;  // inputs of the internal ports
     for (unsigned l = 0; l < Bus::kLanes; ++l) {
@@ -165,22 +174,21 @@ class Hub {
       Channel& channel = channels_[c];
       if (channel.writer.ready()) taken |= 1U << port;
       if (channel.out.valid(0)) inside[port] = channel.out.front(0);
-      channel.step(cycle, shown(port), ingresses_[port].ready(),
-                   {.refused = happened[port] && happened[port]->read,
-                    .abort = (command.abort >> c & 1) != 0,
-                    .purge = (command.purge >> c & 1) != 0,
-                    .timeout = timeout_});
+      channel.step(
+          cycle, shown(port), ingresses_[port].ready(),
+          {.abort = (command.abort >> c & 1) != 0, .purge = (command.purge >> c & 1) != 0, .timeout = timeout_});
     }
     switch_.step(offers, taken);
 
     for (unsigned p = 0; p < kPorts; ++p)
-      ingresses_[p].step(p < kLinks ? links[p].word : inside[p] ? &*inside[p] : nullptr, passes[p], owners_);
+      ingresses_[p].step(p < kLinks ? inbound_[p].out() : inside[p] ? &*inside[p] : nullptr, passes[p], owners_);
+    for (unsigned l = 0; l < kLinks; ++l) inbound_[l].step(links[l].word, true);
     if (commanded) {
       owners_ = command.owners;
       timeout_ = command.timeout;
     }
     if (loads_.valid(cycle)) {
-      for (auto& ingress : ingresses_) ingress.windows().load(loads_.front().first, loads_.front().second);
+      load(loads_.front().first, loads_.front().second);
       loads_.pop(cycle);
     }
     const bool tells = tells_.ready(cycle) && events_.valid();
@@ -263,7 +271,7 @@ class Hub {
       if (to_bus.valid(cycle)) word = to_bus.front();
       if (word && bridge.ready()) to_bus.pop(cycle);
       bridge.step(word ? &*word : nullptr, goes_out, taken && l == turn,
-                  answer && answer->lane == l ? &answer->data : nullptr);
+                  answer && answer->lane == l ? &answer->reply : nullptr);
     }
   }
 
@@ -289,7 +297,7 @@ class Hub {
     Channel(const Config& config, std::uint16_t own, unsigned tag)
         : starts(kFewDepth, kStages, config.bus, config.net),
           reader(config.reads, own, tag),
-          writer(10 * config.reads + 2, config.reads, own, tag) {}
+          writer(config.reads, own, tag) {}
 
     [[nodiscard]] bool idle(Tick cycle) const {
       return out.idle() && reader.idle() && writer.idle() && !starts.valid(cycle);
@@ -298,10 +306,12 @@ class Hub {
     void step(Tick cycle, const HubWord* completion, bool taken, DmaReader::In in) {
       const auto read = reader.out();
       const auto chunk = reader.chunk();
-      const bool write_taken = out.ready(1), abandon = reader.abandon(), clear = reader.clear(writer.quiet());
+      const bool write_taken = out.ready(1), abandon = reader.abandon(), fetched = reader.fetched();
       in.out_ready = out.ready(0);
       in.written = writer.written();
+      in.busy = writer.busy();
       in.answered = writer.answered();
+      in.refused = writer.refused();
       in.failed = writer.failed();
       in.quiet = writer.quiet();
       in.waits = writer.waits();
@@ -314,7 +324,7 @@ class Hub {
         }
       }
       out.step({Out::Offer{read ? &*read : nullptr, 0}, Out::Offer{writer.out(), 0}}, taken);
-      writer.step(completion, chunk ? &*chunk : nullptr, write_taken, abandon, clear);
+      writer.step(completion, fetched, chunk ? &*chunk : nullptr, write_taken, abandon, reader.forget(in));
       reader.step(in);
     }
 
@@ -351,9 +361,21 @@ class Hub {
   static std::vector<Egress> egresses(const Config& config) {
     std::vector<Egress> made;
     for (unsigned l = 0; l < kLinks; ++l)
-      made.emplace_back(
-          Egress::Config{.rate = l == kSouth ? 32u : 16u, .packets = config.packets, .units = config.units});
+      made.emplace_back(Egress::Config{.rate = l == kSouth ? config.south_rate : config.rate,
+                                       .scale = config.scale,
+                                       .packets = config.packets,
+                                       .units = config.units});
     return made;
+  }
+
+  /// `number`: of a register.
+  void load(unsigned number, const Window& window) {
+    if (number < kTranslationRegisters) {
+      for (auto& ingress : ingresses_) ingress.windows().load(number, window);
+    } else {
+      const unsigned at = number - kTranslationRegisters;
+      (at % 2 ? outbound_ : inbound_)[at / 2].load(window);
+    }
   }
 
   /// `address`: in beats.
@@ -369,6 +391,8 @@ class Hub {
 
   std::vector<Ingress> ingresses_;
   std::vector<Egress> egresses_;
+  std::vector<Translate> inbound_ = std::vector(kLinks, Translate(true)),
+                         outbound_ = std::vector(kLinks, Translate(false));
   Switch switch_;
   std::array<Channel, kChannels> channels_;
   HubEvents events_;
@@ -376,7 +400,7 @@ class Hub {
   std::array<Lane, Bus::kLanes> lanes_;
   Report report_;
   std::uint32_t owners_ = 0;  ///< nodes that may write registers
-  unsigned timeout_ = 0;      ///< time-out for a chain's reads
+  unsigned timeout_;          ///< time-out for a chain's reads
   AsyncFifo<std::pair<unsigned, Window>> loads_;
   AsyncFifo<Control::Command> commands_;
   AsyncFifo<HubEvents::Event> tells_;

@@ -30,7 +30,7 @@ class Ingress {
     std::uint64_t address;
   };
 
-  /// `own`: requester ID of the DMA controller.
+  /// `own`: requester ID of the DMA controller, and completer ID.
   Ingress(const Config& config, std::uint16_t own)
       : config_(config),
         own_(own),
@@ -40,7 +40,10 @@ class Ingress {
 
   [[nodiscard]] bool ready() const { return store_.ready() && (!first_ || packets_ != config_.packets); }
   /// The word offered to the switch, or null; to() is its output port.
-  [[nodiscard]] const HubWord* front() const { return shown() && verdicts_.front().passes ? &store_.front() : nullptr; }
+  [[nodiscard]] const HubWord* front() const {
+    if (!shown() || !verdicts_.front().passes) return nullptr;
+    return verdicts_.front().unsupported ? &answer_ : &store_.front();
+  }
   [[nodiscard]] unsigned to() const { return verdicts_.front().to; }
   /// Units of a packet that has left in the previous cycle.
   [[nodiscard]] const std::optional<unsigned>& freed() const { return freed_; }
@@ -70,14 +73,17 @@ class Ingress {
     found_ = asked_;
     std::optional<std::uint32_t> page;
     if (word && first_) {
-      asked_ = word->data;
-      page = static_cast<std::uint32_t>(spec::pcie_memory_write::address(header(asked_)) >> (kPageBits - 2)) & kPages;
+      asked_ = *word;
+      page =
+          static_cast<std::uint32_t>(spec::pcie_memory_write::address(header(asked_.data)) >> (kPageBits - 2)) & kPages;
       ++packets_;
     }
     windows_.step(page);
-    if (!word) return;
-    first_ = word->last;
-    whole_ += word->last;
+    if (word) {
+      first_ = word->last;
+      whole_ += word->last;
+    }
+    if (shown() && verdicts_.front().unsupported) answer_ = {unsupported(header(store_.front().data), own_), true};
   }
 
  private:
@@ -86,11 +92,16 @@ class Ingress {
                             kStart = 64;  ///< page within a hub's GByte; number of the start register
 
   struct Verdict {
-    bool passes = false;
+    bool passes = false, unsupported = false;
     unsigned to = 0;
     unsigned units = 0;
   };
 
+  /// A read is a single word.
+  [[nodiscard]] static Kind kind(const HubWord& first) {
+    const Kind of = peach2::kind(first.data);
+    return of == Kind::read && !first.last ? Kind::other : of;
+  }
   [[nodiscard]] bool cable() const { return config_.port == kEast || config_.port == kWest || config_.port == kSouth; }
   [[nodiscard]] Source source(std::uint64_t header) const {
     return cable() ? source_of(header) : Source{config_.base >> (kNodeShift - kBaseShift), config_.port};
@@ -98,7 +109,7 @@ class Ingress {
   /// Updates a write's header: from a cable, increments the number of cables; from other ports, inserts the source.
   [[nodiscard]] HubWord marked(HubWord word) const {
     auto& header = word.data[0];
-    if (kind(word.data) != Kind::write) return word;
+    if (kind(word) != Kind::write) return word;
     const std::uint64_t tag = cable() ? ((header >> kTagAt) + 1) & 0xFF : 0;
     const Source of = source(header);
     header &= ~(std::uint64_t{0xFF} << kTagAt);
@@ -112,33 +123,36 @@ class Ingress {
 
   [[nodiscard]] bool shown() const { return store_.valid() && verdicts_.valid() && whole_ > 0; }
 
-  [[nodiscard]] Refusal refusal(Kind kind, unsigned dwords, std::uint64_t address, const Windows::Found& found,
-                                std::uint32_t owners) const {
-    if (kind == Kind::other || dwords == 0 || dwords > kMaxDwords) return Refusal::malformed;
+  [[nodiscard]] Refusal refusal(Kind kind, bool sized, unsigned dwords, std::uint64_t address,
+                                const Windows::Found& found, std::uint32_t owners) const {
+    if (kind == Kind::other || (sized && (dwords == 0 || dwords > kMaxDwords))) return Refusal::malformed;
     if (kind == Kind::completion) return config_.answers ? Refusal::none : Refusal::read;
     if (address % 1024 + dwords > 1024) return Refusal::crosses;
     if (!found.hit || address >> (kAddressBits - 2)) return Refusal::outside;
     if (found.to == config_.port || found.to > kBus) return Refusal::back;
     if (kind == Kind::read && !(config_.reads && (found.to == kNorth || found.to == kBus))) return Refusal::read;
-    if (kind == Kind::write && cable() && (found_[0] >> kTagAt & 0xFF) >= kMostCables) return Refusal::led;
+    if (kind == Kind::write && cable() && (found_.data[0] >> kTagAt & 0xFF) >= kMostCables) return Refusal::led;
     const bool start = address / 4 % 256 == kStart && address % 4 + dwords <= 4;
     if (kind == Kind::write && config_.port != kNorth && found.to == kBus &&
         address * 4 % (std::uint64_t{1} << kBaseShift) >> kPageBits == kRegistersPage && !start &&
-        !(owners >> source(found_[0]).node & 1))
+        !(owners >> source(found_.data[0]).node & 1))
       return Refusal::locked;
     return Refusal::none;
   }
 
   [[nodiscard]] Verdict judge(std::uint32_t owners) {
-    const auto words = header(found_);
+    const auto words = header(found_.data);
     const Kind of = kind(found_);
     const unsigned dwords = spec::pcie_memory_write::length(words);
     const std::uint64_t address = spec::pcie_memory_write::address(words);  // in double words
-    const Refusal reason = refusal(of, dwords, address, *windows_.found(), owners);
-    if (reason != Refusal::none)
-      refused_ = Refused{reason, of == Kind::read, source(found_[0]), address * 4 % kAddresses};
-    Verdict verdict{reason == Refusal::none, windows_.found()->to, of == Kind::read ? 0 : units(dwords % 128) % 32};
-    if (of == Kind::completion)
+    const bool data = has_data(found_.data), sized = of != Kind::completion || data;
+    const Refusal reason = refusal(of, sized, dwords, address, *windows_.found(), owners);
+    const bool refused = reason != Refusal::none, refused_read = refused && of == Kind::read;
+    if (refused) refused_ = Refused{reason, of == Kind::read, source(found_.data[0]), address * 4 % kAddresses};
+    Verdict verdict{!refused || refused_read, refused_read, windows_.found()->to, data ? units(dwords % 128) % 32 : 0};
+    if (refused_read)
+      verdict.to = config_.port;
+    else if (of == Kind::completion)
       verdict.to = spec::pcie_completion::requester(words) != own_ ? kNorth
                    : spec::pcie_completion::tag(words) & kSideTag  ? kResults
                                                                    : kEngine;
@@ -152,9 +166,10 @@ class Ingress {
   Windows windows_;
   RamFifo<HubWord> store_;
   Fifo<Verdict> verdicts_;
-  Word<256> asked_{}, found_{};  ///< headers of the lookups in the windows' pipeline
+  HubWord asked_, found_;  ///< headers of the lookups in the windows' pipeline
   unsigned packets_ = 0, whole_ = 0;
   bool first_ = true;
+  HubWord answer_;  ///< to the refused read at the front
   std::optional<unsigned> freed_;
   std::optional<Refused> refused_;
 };

@@ -124,7 +124,8 @@ class Node final : public AssembledNode {
   void leaves(unsigned port, const HubWord& word) {
     auto& [first, units, credit] = open_[port];
     if (first) {
-      const auto header = peach2::header(word.data);
+      const Word<256> whole = expanded(word.data);
+      const auto header = peach2::header(whole);
       units = peach2::units(spec::pcie_memory_write::length(header));
       astray_.push_back({port, source_of(header[0]), spec::pcie_memory_write::address(header) * 4});
     }

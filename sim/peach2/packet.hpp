@@ -23,10 +23,13 @@ void each_line(std::uint64_t address, std::size_t bytes, Visit&& visit) {
   }
 }
 
-/// Appends a header and its data in lines; size and address are multiples of 4.
-inline void add_packet(std::deque<HubWord>& words, const std::array<std::uint64_t, 2>& header, std::uint64_t address,
+/// Appends a header and its data in lines, for an Egress; size and address are multiples of 4. A request to an address below 4 GByte is
+/// marked: its header goes out with three double words.
+inline void add_packet(std::deque<HubWord>& words, const Word<256>& header, std::uint64_t address,
                        std::span<const std::byte> data) {
-  words.push_back({word(header), data.empty()});
+  Word<256> first = header;
+  if (kind(header) != Kind::completion && address >> 32 == 0) first[0] &= ~kLong;
+  words.push_back({first, data.empty()});
   each_line(address, data.size(), [&](std::size_t, std::size_t at, std::size_t from, std::size_t count) {
     HubWord line{{}, from + count == data.size()};
     std::memcpy(reinterpret_cast<std::byte*>(line.data.data()) + at, data.data() + from, count);
@@ -39,7 +42,7 @@ inline void add_write(std::deque<HubWord>& words, std::uint64_t address, std::sp
   write.first_enable = 15;
   write.last_enable = data.size() == 4 ? 0 : 15;
   write.address = address / 4;
-  add_packet(words, write.pack(), address, data);
+  add_packet(words, word(write.pack()), address, data);
 }
 inline void add_read(std::deque<HubWord>& words, std::uint64_t address, unsigned dwords, std::uint16_t requester) {
   spec::PcieMemoryRead read;
@@ -48,20 +51,7 @@ inline void add_read(std::deque<HubWord>& words, std::uint64_t address, unsigned
   read.first_enable = 15;
   read.last_enable = dwords == 1 ? 0 : 15;
   read.address = address / 4;
-  add_packet(words, read.pack(), address, {});
-}
-/// Appends the single completion of a read; `found`: memory exists at its address.
-inline void add_completion(std::deque<HubWord>& words, const spec::PcieMemoryRead& read,
-                           std::span<const std::byte> data, bool found) {
-  constexpr std::uint8_t kUnsupported = 1;
-  spec::PcieCompletion completion;
-  completion.status = found ? 0 : kUnsupported;
-  completion.length = read.length;
-  completion.byte_count = static_cast<std::uint16_t>(data.size());
-  completion.requester = read.requester;
-  completion.tag = read.tag;
-  completion.lower_address = static_cast<std::uint8_t>(read.address * 4 % 128);
-  add_packet(words, completion.pack(), read.address * 4, data);
+  add_packet(words, word(read.pack()), address, {});
 }
 
 }  // namespace thalweg::peach2

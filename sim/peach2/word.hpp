@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -30,8 +31,10 @@ inline constexpr unsigned kPorts = 8;
 inline constexpr unsigned kLinks = 4;
 /// Channels of the DMA controller.
 inline constexpr unsigned kChannels = 2;
-/// Bit set in the tags of the channel kResults.
-inline constexpr unsigned kSideTag = 0x40;
+/// A channel's tags: bits set for the channel kResults and for the read of a descriptor, and the number of another read.
+inline constexpr unsigned kSideTag = 0x80, kFetchTag = 0x40, kMostReads = 0x40;
+/// Status of a completion.
+inline constexpr unsigned kSuccessful = 0, kUnsupportedRequest = 1;
 
 struct HubWord {
   Word<256> data{};
@@ -79,8 +82,8 @@ inline constexpr unsigned kBusAt = 32, kFunctionAt = 40, kTagAt = 48;
 enum class ChainFault : unsigned {
   none,
   malformed,  ///< its start is no multiple of 32, or a descriptor is invalid
-  refused,    ///< a read was refused
-  failed,     ///< a completion has failed, or is not the expected one
+  refused,    ///< a read's completion says Unsupported Request
+  failed,     ///< a completion has another error, or is not the expected one
   too_long,   ///< too many descriptors, possibly a loop
   aborted,    ///< by the host
   late,       ///< a read has timed out
@@ -98,10 +101,24 @@ enum class Kind { write, read, completion, other };
     case 0x20:
       return Kind::read;
     case 0x4A:
+    case 0x0A:
       return Kind::completion;
     default:
       return Kind::other;
   }
+}
+/// A request's header has four double words. At links it has three, without this flag, if its address is below 4 GByte.
+inline constexpr std::uint64_t kLong = 0x20;
+/// Returns other headers unchanged.
+[[nodiscard]] constexpr Word<256> expanded(const Word<256>& header) {
+  const bool is_short = (header[0] & 0xFF & ~std::uint64_t{0x40}) == 0;
+  return is_short ? Word<256>{header[0] | kLong, header[1] << 32, header[2], header[3]} : header;
+}
+[[nodiscard]] constexpr Word<256> shortened(const Word<256>& header) {
+  return {header[0] & ~kLong, header[1] >> 32, header[2], header[3]};
+}
+[[nodiscard]] constexpr bool has_data(const Word<256>& header) {
+  return (header[0] & 0x40) != 0;
 }
 [[nodiscard]] inline Word<256> word(const std::array<std::uint64_t, 2>& header) {
   return {header[0], header[1], 0, 0};
@@ -110,6 +127,42 @@ enum class Kind { write, read, completion, other };
 /// Number of lines that `dwords` double words occupy, starting at double word `first` of a line.
 [[nodiscard]] constexpr unsigned lines(unsigned first, unsigned dwords) {
   return (first % 8 + dwords + 7) / 8;
+}
+/// Bytes of a read before the first and behind the last one that its enables ask for (PCI Express Base Specification 2.1, tables
+/// 2-21 and 2-22); a read without any enabled byte asks for one.
+[[nodiscard]] constexpr unsigned leading(unsigned first_enable) {
+  return first_enable == 0 ? 0 : static_cast<unsigned>(std::countr_zero(first_enable));
+}
+[[nodiscard]] constexpr unsigned trailing(unsigned last_enable) {
+  return last_enable == 0 ? 3 : 4 - static_cast<unsigned>(std::bit_width(last_enable));
+}
+/// Completion with the status Unsupported Request.
+[[nodiscard]] inline Word<256> unsupported(std::span<const std::uint64_t, 2> read, std::uint16_t completer) {
+  const auto request = spec::PcieMemoryRead::unpack(read);
+  spec::PcieCompletionWithoutData made;
+  made.traffic_class = request.traffic_class;
+  made.attributes = request.attributes;
+  made.completer = completer;
+  made.status = kUnsupportedRequest;
+  made.byte_count = 4;
+  made.requester = request.requester;
+  made.tag = request.tag;
+  return word(made.pack());
+}
+/// Completion of a whole read, to be followed by its data.
+[[nodiscard]] inline Word<256> completion(const spec::PcieMemoryRead& read, std::uint16_t completer) {
+  const unsigned lead = leading(read.first_enable);
+  spec::PcieCompletion made;
+  made.traffic_class = read.traffic_class;
+  made.attributes = read.attributes;
+  made.completer = completer;
+  made.requester = read.requester;
+  made.tag = read.tag;
+  made.length = read.length;
+  made.byte_count = static_cast<std::uint16_t>(4 * read.length - lead -
+                                               trailing(read.length == 1 ? read.first_enable : read.last_enable));
+  made.lower_address = static_cast<std::uint8_t>(read.address * 4 % 128 + lead);
+  return word(made.pack());
 }
 /// Flow-control units, of 16 bytes, of `dwords` double words.
 [[nodiscard]] constexpr unsigned units(unsigned dwords) {

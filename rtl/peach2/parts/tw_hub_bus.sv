@@ -17,9 +17,9 @@ module tw_hub_bus
     parameter int unsigned Latency = 8,  /// of its lanes, in cycles
     parameter pairs_t Pairs = all_pairs(),  /// supported pairs of its lanes
     parameter int unsigned Starts = 8,  /// waiting chains
+    parameter int unsigned Timeout = 0,  /// of the DMA controller's reads after reset
     parameter int unsigned Lanes = 2,
     parameter int unsigned EventBits = 70,  /// source, count, note
-    localparam int unsigned IndexBits = $clog2(Windows),
     localparam int unsigned MemoryBits = 25
 ) (
     input logic        clk_i,
@@ -46,7 +46,7 @@ module tw_hub_bus
 
     output logic                    window_valid_o,
     input  logic                    window_ready_i,
-    output logic    [IndexBits-1:0] window_index_o,
+    output logic    [ LoadBits-1:0] window_index_o,
     output window_t                 window_o,
 
     output logic [Channels-1:0]                  start_valid_o,
@@ -71,7 +71,7 @@ module tw_hub_bus
   localparam int unsigned BeatBits = AddressBits - 4;
 
   logic [Lanes-1:0] beat_valid, beat_ready, beat_write;
-  logic reply_valid, reply_side;
+  logic reply_valid, reply_side, reply_failed;
   logic [Lanes-1:0][BeatBits-1:0] beat_address;
   logic [Lanes-1:0][127:0] beat_data;
   logic [Lanes-1:0][15:0] beat_enable;
@@ -113,6 +113,7 @@ module tw_hub_bus
         .beat_data_o   (beat_data[l]),
         .beat_enable_o (beat_enable[l]),
         .reply_valid_i (reply_valid && 32'(reply_side) == l),
+        .reply_failed_i(reply_failed),
         .reply_data_i  (reply_data)
     );
   end
@@ -132,6 +133,7 @@ module tw_hub_bus
       .beat_enable_i       (beat_enable),
       .reply_valid_o       (reply_valid),
       .reply_side_o        (reply_side),
+      .reply_failed_o      (reply_failed),
       .reply_data_o        (reply_data),
       .memory_valid_o      (memory_valid_o),
       .memory_ready_i      (memory_ready_i),
@@ -200,7 +202,8 @@ module tw_hub_bus
   tw_control #(
       .Windows (Windows),
       .Contexts(Contexts),
-      .Starts  (Starts)
+      .Starts  (Starts),
+      .Timeout (Timeout)
   ) control (
       .clk_i             (clk_i),
       .rst_i             (rst_i),

@@ -17,7 +17,6 @@ module tw_hub_dma
     output logic [Channels-1:0]                  start_ready_o,
     input  logic [Channels-1:0][AddressBits-1:0] start_address_i,
 
-    input logic [Channels-1:0] refused_i,  /// a read was refused
     input logic [Channels-1:0] abort_i,
     input logic [Channels-1:0] purge_i,
     input logic [15:0] timeout_i,
@@ -39,10 +38,13 @@ module tw_hub_dma
   for (genvar c = 0; c < Channels; c++) begin : channels
     logic read_valid, write_valid, read_ready, write_ready, write_last;
     word_t read_data, write_data;
-    logic chunk_valid;
+    logic fetch_valid, chunk_valid;
+    logic [TagBits-1:0] chunk_tag;
+    logic [4:0] chunk_from;
     logic [AddressBits-3:0] chunk_to;
     logic [6:0] chunk_dwords;
-    logic fetched, written, answered, failed, quiet, waits, abandon, clear;
+    logic [Reads-1:0] busy;
+    logic fetched, written, answered, refused, failed, quiet, waits, abandon, forget;
     dma_descriptor_t descriptor;
 
     tw_dma_reader #(
@@ -58,14 +60,18 @@ module tw_hub_dma
         .out_valid_o       (read_valid),
         .out_ready_i       (read_ready),
         .out_data_o        (read_data),
+        .fetch_valid_o     (fetch_valid),
         .chunk_valid_o     (chunk_valid),
+        .chunk_tag_o       (chunk_tag),
+        .chunk_from_o      (chunk_from),
         .chunk_to_o        (chunk_to),
         .chunk_dwords_o    (chunk_dwords),
         .descriptor_valid_i(fetched),
         .descriptor_i      (descriptor),
+        .busy_i            (busy),
         .written_i         (written),
-        .refused_i         (refused_i[c]),
         .answered_i        (answered),
+        .refused_i         (refused),
         .failed_i          (failed),
         .quiet_i           (quiet),
         .waits_i           (waits),
@@ -73,15 +79,14 @@ module tw_hub_dma
         .purge_i           (purge_i[c]),
         .timeout_i         (timeout_i),
         .abandon_o         (abandon),
-        .clear_o           (clear),
+        .forget_o          (forget),
         .finished_o        (finished_o[c]),
         .fault_valid_o     (fault_o[c]),
         .fault_reason_o    (fault_reason_o[c]),
         .fault_address_o   (fault_address_o[c])
     );
     tw_dma_writer #(
-        .Words (10 * Reads + 2),
-        .Chunks(Reads),
+        .Reads  (Reads),
         .SideTag(c == 1)
     ) writer (
         .clk_i             (clk_i),
@@ -91,19 +96,24 @@ module tw_hub_dma
         .in_ready_o        (in_ready_o[c]),
         .in_data_i         (in_data_i[c]),
         .in_last_i         (in_last_i[c]),
+        .fetch_valid_i     (fetch_valid),
         .chunk_valid_i     (chunk_valid),
+        .chunk_tag_i       (chunk_tag),
+        .chunk_from_i      (chunk_from),
         .chunk_to_i        (chunk_to),
         .chunk_dwords_i    (chunk_dwords),
         .abandon_i         (abandon),
-        .clear_i           (clear),
+        .forget_i          (forget),
         .out_valid_o       (write_valid),
         .out_ready_i       (write_ready),
         .out_data_o        (write_data),
         .out_last_o        (write_last),
         .descriptor_valid_o(fetched),
         .descriptor_o      (descriptor),
+        .busy_o            (busy),
         .written_o         (written),
         .answered_o        (answered),
+        .refused_o         (refused),
         .failed_o          (failed),
         .quiet_o           (quiet),
         .waits_o           (waits)

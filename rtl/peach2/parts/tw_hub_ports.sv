@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ports of a hub: stores received packets, routes them by the windows and switches them; packets to a link wait for its rate and its
-// credits. Links are the lowest ports; those above them are inside the hub.
+// The ports of a hub: translates the addresses of packets at links, stores received packets, routes them by the windows and switches
+// them; packets to a link wait for its rate and its credits. Links are the lowest ports; those above them are inside the hub.
 //
-// Order: from port to port, kept. Latency: a packet's words, and 8 cycles from link to link. Throughput: a word per cycle for each port,
+// Order: from port to port, kept. Latency: a packet's words, and 10 cycles from link to link. Throughput: a word per cycle for each port,
 // less at links. Storage: that of the ingresses. Critical path: that of the blocks.
 module tw_hub_ports
   import tw_peach2_pkg::*;
@@ -10,8 +10,10 @@ module tw_hub_ports
     parameter int unsigned Windows = 16,
     parameter int unsigned Packets = 32,  /// capacity of each end of a link
     parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data
-    parameter int unsigned Links = 4,
-    localparam int unsigned IndexBits = $clog2(Windows)
+    parameter int unsigned Rate = 16,  /// bytes in Scale cycles of each link but south
+    parameter int unsigned SouthRate = 32,
+    parameter int unsigned Scale = 1,
+    parameter int unsigned Links = 4
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -21,7 +23,7 @@ module tw_hub_ports
     input logic [2**NodeBits-1:0] owners_i,
 
     input logic load_valid_i,
-    input logic [IndexBits-1:0] load_index_i,
+    input logic [LoadBits-1:0] load_index_i,  /// a register's number
     input window_t load_window_i,
 
     input  logic  [Links-1:0]                link_in_valid_i,
@@ -66,9 +68,13 @@ module tw_hub_ports
   logic [Ports-1:0][UnitsBits-1:0] freed_units;
   // verilator lint_on UNUSEDSIGNAL
 
-  assign in_valid = {in_valid_i, link_in_valid_i};
-  assign in_data = {in_data_i, link_in_data_i};
-  assign in_last = {in_last_i, link_in_last_i};
+  logic [Links-1:0] came_valid, came_last;
+  word_t [Links-1:0] came_data;
+  assign in_valid = {in_valid_i, came_valid};
+  assign in_data = {in_data_i, came_data};
+  assign in_last = {in_last_i, came_last};
+  wire loads_window = load_valid_i && load_index_i[6:3] != Translations;
+  wire loads_translation = load_valid_i && load_index_i[6:3] == Translations;
   assign in_ready_o = in_ready[Ports-1:Links];
   assign out_valid_o = out_valid[Ports-1:Links];
   assign out_data_o = out_data[Ports-1:Links];
@@ -92,8 +98,8 @@ module tw_hub_ports
         .own_i           (own_i),
         .base_i          (base_i),
         .owners_i        (owners_i),
-        .load_valid_i    (load_valid_i),
-        .load_index_i    (load_index_i),
+        .load_valid_i    (loads_window),
+        .load_index_i    (load_index_i[$clog2(Windows)-1:0]),
         .load_window_i   (load_window_i),
         .in_valid_i      (in_valid[p]),
         .in_ready_o      (in_ready[p]),
@@ -133,17 +139,52 @@ module tw_hub_ports
   );
 
   for (genvar l = 0; l < Links; l++) begin : links
+    logic goes_valid, goes_ready, goes_last;
+    word_t goes_data;
+    tw_translate #(
+        .Inbound(1'b1)
+    ) inbound (
+        .clk_i        (clk_i),
+        .rst_i        (rst_i),
+        .load_valid_i (loads_translation && load_index_i[2:0] == {2'(l), 1'b0}),
+        .load_window_i(load_window_i),
+        .in_valid_i   (link_in_valid_i[l]),
+        .in_ready_o   (),
+        .in_data_i    (link_in_data_i[l]),
+        .in_last_i    (link_in_last_i[l]),
+        .out_valid_o  (came_valid[l]),
+        .out_ready_i  (1'b1),
+        .out_data_o   (came_data[l]),
+        .out_last_o   (came_last[l])
+    );
+    tw_translate #(
+        .Inbound(1'b0)
+    ) outbound (
+        .clk_i        (clk_i),
+        .rst_i        (rst_i),
+        .load_valid_i (loads_translation && load_index_i[2:0] == {2'(l), 1'b1}),
+        .load_window_i(load_window_i),
+        .in_valid_i   (out_valid[l]),
+        .in_ready_o   (out_ready[l]),
+        .in_data_i    (out_data[l]),
+        .in_last_i    (out_last[l]),
+        .out_valid_o  (goes_valid),
+        .out_ready_i  (goes_ready),
+        .out_data_o   (goes_data),
+        .out_last_o   (goes_last)
+    );
     tw_egress #(
-        .Rate   (l == 32'(South) ? 32 : 16),
+        .Rate   (l == 32'(South) ? SouthRate : Rate),
+        .Scale  (Scale),
         .Packets(Packets),
         .Units  (Units)
     ) egress (
         .clk_i         (clk_i),
         .rst_i         (rst_i),
-        .in_valid_i    (out_valid[l]),
-        .in_ready_o    (out_ready[l]),
-        .in_data_i     (out_data[l]),
-        .in_last_i     (out_last[l]),
+        .in_valid_i    (goes_valid),
+        .in_ready_o    (goes_ready),
+        .in_data_i     (goes_data),
+        .in_last_i     (goes_last),
         .out_valid_o   (link_out_valid_o[l]),
         .out_data_o    (link_out_data_o[l]),
         .out_last_o    (link_out_last_o[l]),
@@ -155,7 +196,7 @@ module tw_hub_ports
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (!rst_i) credits_suffice : assert ((link_in_valid_i & ~in_ready[Links-1:0]) == '0);
+    if (!rst_i) credits_suffice : assert ((came_valid & ~in_ready[Links-1:0]) == '0);
   end
 `endif
 endmodule

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -16,7 +17,8 @@ namespace thalweg::peach2 {
 namespace {
 
 constexpr std::uint16_t kEngineOf =
-    0x0100;                          ///< requester ID of a hub's DMA controller: first device behind the root complex
+    0x0100;  ///< requester ID of a hub's DMA controller: first device behind the root complex
+constexpr std::uint64_t kMostRateCycles = 4096;
 constexpr Tick kStride = 1'000;      ///< cycles between two checks of progress
 constexpr unsigned kPatience = 250;  ///< strides without progress, while processors poll their hubs, before giving up
 
@@ -36,12 +38,31 @@ class Cycles {
   double per_ns_;
 };
 
-Hub::Config hub_config(const Values& values, unsigned node, const Domain& net, const Domain& bus) {
+/// Bytes that a lane carries in a number of cycles of the packet clock.
+struct LaneRate {
+  unsigned bytes = 0, cycles = 0;
+};
+LaneRate lane_rate(const Values& values, double net_hertz) {
+  // 65 times its bytes per second: 2.5 and 5 GT/s with 8b/10b coding, 8 and 16 GT/s with 128b/130b.
+  static constexpr std::array<std::uint64_t, 4> kLane{16'250'000'000, 32'500'000'000, 64'000'000'000, 128'000'000'000};
+  const std::uint64_t bytes = kLane.at(values.get<unsigned>("gen") - 1),
+                      cycles = 65 * static_cast<std::uint64_t>(std::llround(net_hertz)),
+                      common = std::gcd(bytes, cycles);
+  require(cycles / common <= kMostRateCycles, values.of() + ": a lane must carry a whole number of bytes in at most " +
+                                                  std::to_string(kMostRateCycles) + " cycles of the packet clock");
+  return {static_cast<unsigned>(bytes / common), static_cast<unsigned>(cycles / common)};
+}
+
+Hub::Config hub_config(const Values& values, unsigned node, double net_hertz, const Domain& net, const Domain& bus) {
   const auto number = [&](const char* name) { return values.get<unsigned>(name); };
+  const LaneRate lane = lane_rate(values, net_hertz);
   return {.base = base_of(node),
           .windows = number("windows"),
           .packets = number("packets"),
           .units = number("units"),
+          .rate = lane.bytes * number("lanes"),
+          .south_rate = lane.bytes * number("south_lanes"),
+          .scale = lane.cycles,
           .reads = number("reads"),
           .bus_reads = number("bus_reads"),
           .ram_bits = number("ram_bits"),
@@ -50,6 +71,8 @@ Hub::Config hub_config(const Values& values, unsigned node, const Domain& net, c
           .records = number("records"),
           .latency = number("latency"),
           .starts = number("starts"),
+          .timeout = static_cast<unsigned>(
+              std::ceil(Cycles(values, net_hertz).exact("completion_timeout_us") * 1e3 / kTimeoutUnit)),
           .net = net.clock,
           .bus = bus.clock};
 }
@@ -63,6 +86,8 @@ Node::Config node_config(const Values& values, const Hub::Config& hub, double ne
       .bank = {.latency = bus.whole("memory_ns"), .dram = dram_of(values, values.get<double>("memory_gb"), bus_hertz)}};
   config.host.packets = hub.packets;
   config.host.units = hub.units;
+  config.host.rate = hub.rate;
+  config.host.scale = hub.scale;
   for (unsigned m = 0; m < kMemories; ++m) {
     const bool processor = m == kProcessor;
     config.host.memories[m].read_latency = net.exact(processor ? "processor_read_ns" : "gpu_read_ns");
@@ -163,7 +188,7 @@ Fabric::Fabric(const Description& description, const Tables& windows, const Make
           const double hertz = ticks / static_cast<double>(net.clock.period);
           m.net = &net;
           m.per_second = hertz;
-          m.config = hub_config(values, number, net, bus);
+          m.config = hub_config(values, number, hertz, net, bus);
           return std::make_unique<Node>(
               node_config(values, m.config, hertz, ticks / static_cast<double>(bus.clock.period)), number,
               make_hub(m.config, kEngineOf, number, net, bus), net, bus);
@@ -327,6 +352,10 @@ void Fabric::report(unsigned node, Report& to) {
          {"the host of node " + std::to_string(node) + " dropped a write of " + who(source) + " to " + hex(address) +
               ", outside of its memory",
           source, address});
+  for (const std::uint64_t address : this->node(node).host().take_failed_loads())
+    drop("loads of its host that failed", 1,
+         {"the processor of node " + std::to_string(node) + " loaded from " + hex(address) + ": Unsupported Request",
+          std::nullopt, address});
   for (const auto& [channel, start, missed, fault] : of_hub.chains) {
     ChainEnd end{.hub = node, .start = start};
     if (missed) end.what = hub + "had no free slot to start the chain at " + hex(start);

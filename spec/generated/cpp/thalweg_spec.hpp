@@ -369,6 +369,107 @@ struct PcieMemoryWrite {
   friend bool operator==(const PcieMemoryWrite&, const PcieMemoryWrite&) = default;
 };
 
+/// Single fields of a PcieCompletionWithoutData, for code that needs no other.
+namespace pcie_completion_without_data {
+inline constexpr unsigned bits = 96;
+/// that of the read
+[[nodiscard]] constexpr std::uint8_t traffic_class(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 12 & 0x7);
+}
+/// a 32-bit checksum follows the data
+[[nodiscard]] constexpr bool digest(std::span<const std::uint64_t, 2> words) {
+  return static_cast<bool>(words[0] >> 23 & 0x1);
+}
+/// the data are known to be corrupt
+[[nodiscard]] constexpr bool poisoned(std::span<const std::uint64_t, 2> words) {
+  return static_cast<bool>(words[0] >> 22 & 0x1);
+}
+/// those of the read
+[[nodiscard]] constexpr std::uint8_t attributes(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 20 & 0x3);
+}
+/// double words of data; 0 means 1024
+[[nodiscard]] constexpr std::uint16_t length(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0x3) << 8);
+}
+/// bus, device and function of the completer
+[[nodiscard]] constexpr std::uint16_t completer(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 40 & 0xff) | (words[0] >> 32 & 0xff) << 8);
+}
+/// 0: success
+[[nodiscard]] constexpr std::uint8_t status(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 53 & 0x7);
+}
+/// remaining bytes of the read, including these; 0 means 4096
+[[nodiscard]] constexpr std::uint16_t byte_count(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 56 & 0xff) | (words[0] >> 48 & 0xf) << 8);
+}
+/// bus, device and function of the requester
+[[nodiscard]] constexpr std::uint16_t requester(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[1] >> 8 & 0xff) | (words[1] >> 0 & 0xff) << 8);
+}
+/// that of the read
+[[nodiscard]] constexpr std::uint8_t tag(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[1] >> 16 & 0xff);
+}
+/// lowest bits of the first byte's address
+[[nodiscard]] constexpr std::uint8_t lower_address(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[1] >> 24 & 0x7f);
+}
+}  // namespace pcie_completion_without_data
+
+/// Header of a PCI Express completion without data, which reports why a read failed: three double words.
+/// Source: PCI Express Base Specification 2.1, sections 2.2.1 and 2.2.9.
+struct PcieCompletionWithoutData {
+  std::uint8_t traffic_class{};  ///< that of the read
+  bool digest{};  ///< a 32-bit checksum follows the data
+  bool poisoned{};  ///< the data are known to be corrupt
+  std::uint8_t attributes{};  ///< those of the read
+  std::uint16_t length{};  ///< double words of data; 0 means 1024
+  std::uint16_t completer{};  ///< bus, device and function of the completer
+  std::uint8_t status{};  ///< 0: success
+  std::uint16_t byte_count{};  ///< remaining bytes of the read, including these; 0 means 4096
+  std::uint16_t requester{};  ///< bus, device and function of the requester
+  std::uint8_t tag{};  ///< that of the read
+  std::uint8_t lower_address{};  ///< lowest bits of the first byte's address
+
+  [[nodiscard]] static constexpr PcieCompletionWithoutData unpack(std::span<const std::uint64_t, 2> words) {
+    return {
+        .traffic_class = pcie_completion_without_data::traffic_class(words),
+        .digest = pcie_completion_without_data::digest(words),
+        .poisoned = pcie_completion_without_data::poisoned(words),
+        .attributes = pcie_completion_without_data::attributes(words),
+        .length = pcie_completion_without_data::length(words),
+        .completer = pcie_completion_without_data::completer(words),
+        .status = pcie_completion_without_data::status(words),
+        .byte_count = pcie_completion_without_data::byte_count(words),
+        .requester = pcie_completion_without_data::requester(words),
+        .tag = pcie_completion_without_data::tag(words),
+        .lower_address = pcie_completion_without_data::lower_address(words),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::array<std::uint64_t, 2> pack() const {
+    return {(static_cast<std::uint64_t>(traffic_class) & 0x7) << 12 |
+           (static_cast<std::uint64_t>(digest) & 0x1) << 23 |
+           (static_cast<std::uint64_t>(poisoned) & 0x1) << 22 |
+           (static_cast<std::uint64_t>(attributes) & 0x3) << 20 |
+           (static_cast<std::uint64_t>(length) & 0xff) << 24 |
+           (static_cast<std::uint64_t>(length) >> 8 & 0x3) << 16 |
+           (static_cast<std::uint64_t>(completer) & 0xff) << 40 |
+           (static_cast<std::uint64_t>(completer) >> 8 & 0xff) << 32 |
+           (static_cast<std::uint64_t>(status) & 0x7) << 53 |
+           (static_cast<std::uint64_t>(byte_count) & 0xff) << 56 |
+           (static_cast<std::uint64_t>(byte_count) >> 8 & 0xf) << 48 |
+           std::uint64_t{10} << 0,
+            (static_cast<std::uint64_t>(requester) & 0xff) << 8 |
+           (static_cast<std::uint64_t>(requester) >> 8 & 0xff) << 0 |
+           (static_cast<std::uint64_t>(tag) & 0xff) << 16 |
+           (static_cast<std::uint64_t>(lower_address) & 0x7f) << 24};
+  }
+  friend bool operator==(const PcieCompletionWithoutData&, const PcieCompletionWithoutData&) = default;
+};
+
 /// Single fields of a PcieMemoryRead, for code that needs no other.
 namespace pcie_memory_read {
 inline constexpr unsigned bits = 128;

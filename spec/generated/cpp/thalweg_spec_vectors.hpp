@@ -80,6 +80,33 @@ inline constexpr Vector<PcieMemoryWrite, 2> pcie_memory_write[] = {
     {{.traffic_class = 0x2u, .digest = true, .poisoned = false, .attributes = 0x0u, .address_type = 0x3u, .length = 0x2fcu, .requester = 0x6823u, .tag = 0x7u, .last_enable = 0x3u, .first_enable = 0x0u, .address = 0x157b71be927af368u, .processing_hint = 0x0u}, {0x30072368fc8e2060u, 0xa0cdeb49fac6ed55u}},
 };
 
+inline constexpr Vector<PcieCompletionWithoutData, 2> pcie_completion_without_data[] = {
+    {{.traffic_class = 0x0u, .digest = false, .poisoned = false, .attributes = 0x0u, .length = 0x0u, .completer = 0x0u, .status = 0x0u, .byte_count = 0x0u, .requester = 0x0u, .tag = 0x0u, .lower_address = 0x0u}, {0x000000000000000au, 0x0000000000000000u}},
+    {{.traffic_class = 0x7u, .digest = true, .poisoned = true, .attributes = 0x3u, .length = 0x3ffu, .completer = 0xffffu, .status = 0x7u, .byte_count = 0xfffu, .requester = 0xffffu, .tag = 0xffu, .lower_address = 0x7fu}, {0xffeffffffff3700au, 0x000000007fffffffu}},
+    {{.traffic_class = 0x5u, .digest = false, .poisoned = true, .attributes = 0x1u, .length = 0x37bu, .completer = 0x8f7bu, .status = 0x3u, .byte_count = 0x7bbu, .requester = 0x799u, .tag = 0x35u, .lower_address = 0x1bu}, {0xbb677b8f7b53500au, 0x000000001b359907u}},
+    {{.traffic_class = 0x6u, .digest = true, .poisoned = true, .attributes = 0x1u, .length = 0x289u, .completer = 0xef0bu, .status = 0x6u, .byte_count = 0xac9u, .requester = 0x3e93u, .tag = 0xbfu, .lower_address = 0x62u}, {0xc9ca0bef89d2600au, 0x0000000062bf933eu}},
+    {{.traffic_class = 0x3u, .digest = true, .poisoned = false, .attributes = 0x0u, .length = 0x13bu, .completer = 0x5399u, .status = 0x5u, .byte_count = 0x620u, .requester = 0x76f4u, .tag = 0xc1u, .lower_address = 0x22u}, {0x20a699533b81300au, 0x0000000022c1f476u}},
+    {{.traffic_class = 0x6u, .digest = false, .poisoned = true, .attributes = 0x2u, .length = 0x6cu, .completer = 0xe5a2u, .status = 0x4u, .byte_count = 0xba7u, .requester = 0x1343u, .tag = 0xd5u, .lower_address = 0x1du}, {0xa78ba2e56c60600au, 0x000000001dd54313u}},
+    {{.traffic_class = 0x4u, .digest = true, .poisoned = false, .attributes = 0x2u, .length = 0x14du, .completer = 0x5fc7u, .status = 0x2u, .byte_count = 0xa1bu, .requester = 0x99c8u, .tag = 0x6u, .lower_address = 0x3bu}, {0x1b4ac75f4da1400au, 0x000000003b06c899u}},
+    {{.traffic_class = 0x2u, .digest = true, .poisoned = false, .attributes = 0x3u, .length = 0xd7u, .completer = 0x4ddcu, .status = 0x6u, .byte_count = 0xbdu, .requester = 0xf86fu, .tag = 0x32u, .lower_address = 0xau}, {0xbdc0dc4dd7b0200au, 0x000000000a326ff8u}},
+    {{.traffic_class = 0x4u, .digest = false, .poisoned = true, .attributes = 0x0u, .length = 0xa7u, .completer = 0xeff3u, .status = 0x0u, .byte_count = 0x44cu, .requester = 0x19c9u, .tag = 0x33u, .lower_address = 0x6eu}, {0x4c04f3efa740400au, 0x000000006e33c919u}},
+    {{.traffic_class = 0x0u, .digest = false, .poisoned = true, .attributes = 0x1u, .length = 0xd9u, .completer = 0x7cfu, .status = 0x5u, .byte_count = 0x8fdu, .requester = 0x20c1u, .tag = 0x31u, .lower_address = 0x72u}, {0xfda8cf07d950000au, 0x000000007231c120u}},
+    {{.traffic_class = 0x7u, .digest = true, .poisoned = false, .attributes = 0x2u, .length = 0x3e7u, .completer = 0xe608u, .status = 0x2u, .byte_count = 0xf7fu, .requester = 0xaf11u, .tag = 0x1eu, .lower_address = 0x37u}, {0x7f4f08e6e7a3700au, 0x00000000371e11afu}},
+    {{.traffic_class = 0x1u, .digest = false, .poisoned = false, .attributes = 0x2u, .length = 0x1e9u, .completer = 0x7399u, .status = 0x3u, .byte_count = 0xd17u, .requester = 0xbe0du, .tag = 0xcbu, .lower_address = 0x1bu}, {0x176d9973e921100au, 0x000000001bcb0dbeu}},
+    {{.traffic_class = 0x3u, .digest = false, .poisoned = false, .attributes = 0x2u, .length = 0x1a2u, .completer = 0x8aeu, .status = 0x4u, .byte_count = 0xbabu, .requester = 0x9346u, .tag = 0x6eu, .lower_address = 0x64u}, {0xab8bae08a221300au, 0x00000000646e4693u}},
+    {{.traffic_class = 0x0u, .digest = false, .poisoned = false, .attributes = 0x0u, .length = 0x1d2u, .completer = 0xad39u, .status = 0x7u, .byte_count = 0x2a5u, .requester = 0xee7cu, .tag = 0xceu, .lower_address = 0x47u}, {0xa5e239add201000au, 0x0000000047ce7ceeu}},
+    {{.traffic_class = 0x0u, .digest = false, .poisoned = false, .attributes = 0x3u, .length = 0xa6u, .completer = 0x6020u, .status = 0x1u, .byte_count = 0x353u, .requester = 0x3981u, .tag = 0x7fu, .lower_address = 0x18u}, {0x53232060a630000au, 0x00000000187f8139u}},
+    {{.traffic_class = 0x4u, .digest = false, .poisoned = false, .attributes = 0x3u, .length = 0x97u, .completer = 0x8e78u, .status = 0x3u, .byte_count = 0xaa1u, .requester = 0x8972u, .tag = 0x13u, .lower_address = 0x68u}, {0xa16a788e9730400au, 0x0000000068137289u}},
+    {{.traffic_class = 0x0u, .digest = true, .poisoned = false, .attributes = 0x0u, .length = 0x39fu, .completer = 0x1864u, .status = 0x5u, .byte_count = 0xb4eu, .requester = 0x538du, .tag = 0x2cu, .lower_address = 0x5bu}, {0x4eab64189f83000au, 0x000000005b2c8d53u}},
+    {{.traffic_class = 0x4u, .digest = false, .poisoned = false, .attributes = 0x0u, .length = 0x1bbu, .completer = 0x9683u, .status = 0x1u, .byte_count = 0xaffu, .requester = 0x3ea2u, .tag = 0x3au, .lower_address = 0x6du}, {0xff2a8396bb01400au, 0x000000006d3aa23eu}},
+    {{.traffic_class = 0x0u, .digest = true, .poisoned = false, .attributes = 0x1u, .length = 0x98u, .completer = 0x4ef9u, .status = 0x3u, .byte_count = 0xe2eu, .requester = 0x2956u, .tag = 0xacu, .lower_address = 0x23u}, {0x2e6ef94e9890000au, 0x0000000023ac5629u}},
+    {{.traffic_class = 0x0u, .digest = false, .poisoned = true, .attributes = 0x1u, .length = 0x384u, .completer = 0x528du, .status = 0x5u, .byte_count = 0x371u, .requester = 0x7d20u, .tag = 0x82u, .lower_address = 0x15u}, {0x71a38d528453000au, 0x000000001582207du}},
+    {{.traffic_class = 0x0u, .digest = false, .poisoned = true, .attributes = 0x1u, .length = 0x258u, .completer = 0x2f5fu, .status = 0x7u, .byte_count = 0xd9eu, .requester = 0xdb6au, .tag = 0x1fu, .lower_address = 0x4du}, {0x9eed5f2f5852000au, 0x000000004d1f6adbu}},
+    {{.traffic_class = 0x7u, .digest = false, .poisoned = true, .attributes = 0x1u, .length = 0x19eu, .completer = 0x48ccu, .status = 0x4u, .byte_count = 0x448u, .requester = 0x63f3u, .tag = 0x19u, .lower_address = 0x1bu}, {0x4884cc489e51700au, 0x000000001b19f363u}},
+    {{.traffic_class = 0x2u, .digest = true, .poisoned = true, .attributes = 0x1u, .length = 0x32u, .completer = 0xb34u, .status = 0x2u, .byte_count = 0x720u, .requester = 0xb3e0u, .tag = 0xe7u, .lower_address = 0x3du}, {0x2047340b32d0200au, 0x000000003de7e0b3u}},
+    {{.traffic_class = 0x0u, .digest = false, .poisoned = false, .attributes = 0x3u, .length = 0x3fau, .completer = 0xb9f8u, .status = 0x0u, .byte_count = 0x7f0u, .requester = 0xf8c5u, .tag = 0x36u, .lower_address = 0x60u}, {0xf007f8b9fa33000au, 0x000000006036c5f8u}},
+};
+
 inline constexpr Vector<PcieMemoryRead, 2> pcie_memory_read[] = {
     {{.traffic_class = 0x0u, .digest = false, .poisoned = false, .attributes = 0x0u, .address_type = 0x0u, .length = 0x0u, .requester = 0x0u, .tag = 0x0u, .last_enable = 0x0u, .first_enable = 0x0u, .address = 0x0u, .processing_hint = 0x0u}, {0x0000000000000020u, 0x0000000000000000u}},
     {{.traffic_class = 0x7u, .digest = true, .poisoned = true, .attributes = 0x3u, .address_type = 0x3u, .length = 0x3ffu, .requester = 0xffffu, .tag = 0xffu, .last_enable = 0xfu, .first_enable = 0xfu, .address = 0x3fffffffffffffffu, .processing_hint = 0x3u}, {0xffffffffffff7020u, 0xffffffffffffffffu}},
@@ -541,6 +568,7 @@ template <class Visit>
 void each_format(Visit&& visit) {
   visit(thalweg::spec::vectors::pcie_completion);
   visit(thalweg::spec::vectors::pcie_memory_write);
+  visit(thalweg::spec::vectors::pcie_completion_without_data);
   visit(thalweg::spec::vectors::pcie_memory_read);
   visit(thalweg::accl::spec::vectors::accl_packet);
   visit(thalweg::mpi_fpga::spec::vectors::network_header);

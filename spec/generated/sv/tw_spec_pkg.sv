@@ -129,6 +129,47 @@ package tw_spec_pkg;
     return pcie_memory_write_t'(fields);
   endfunction
 
+  // Header of a PCI Express completion without data, which reports why a read failed: three double words.
+  typedef struct packed {
+    logic [2:0] packet_format;  // always 0
+    logic [4:0] packet_type;  // always 10
+    logic reserved_class;  // always 0
+    logic [2:0] traffic_class;  // that of the read
+    logic [3:0] reserved_flags;  // always 0
+    logic digest;  // a 32-bit checksum follows the data
+    logic poisoned;  // the data are known to be corrupt
+    logic [1:0] attributes;  // those of the read
+    logic [1:0] address_type;  // always 0
+    logic [9:0] length;  // double words of data; 0 means 1024
+    logic [15:0] completer;  // bus, device and function of the completer
+    logic [2:0] status;  // 0: success
+    logic modified;  // always 0
+    logic [11:0] byte_count;  // remaining bytes of the read, including these; 0 means 4096
+    logic [15:0] requester;  // bus, device and function of the requester
+    logic [7:0] tag;  // that of the read
+    logic reserved_address;  // always 0
+    logic [6:0] lower_address;  // lowest bits of the first byte's address
+  } pcie_completion_without_data_t;
+  // All fields 0, but those that are constant.
+  function automatic pcie_completion_without_data_t pcie_completion_without_data_empty();
+    pcie_completion_without_data_t packet;
+    packet = pcie_completion_without_data_t'(96'd0);
+    packet.packet_type = 5'd10;
+    return packet;
+  endfunction
+  // The bytes on a bus, the first on the wire in bits 7 to 0.
+  function automatic logic [95:0] pcie_completion_without_data_bytes(pcie_completion_without_data_t packet);
+    logic [95:0] fields;
+    fields = packet;
+    for (int unsigned i = 0; i < 12; i++) pcie_completion_without_data_bytes[8*i+:8] = fields[96-8*(i+1)+:8];
+  endfunction
+  // What these bytes say.
+  function automatic pcie_completion_without_data_t pcie_completion_without_data_of(logic [95:0] bytes);
+    logic [95:0] fields;
+    for (int unsigned i = 0; i < 12; i++) fields[96-8*(i+1)+:8] = bytes[8*i+:8];
+    return pcie_completion_without_data_t'(fields);
+  endfunction
+
   // Header of a PCI Express memory read from a 64-bit address: four double words, without data.
   typedef struct packed {
     logic [2:0] packet_format;  // always 1

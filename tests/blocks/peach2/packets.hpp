@@ -80,21 +80,23 @@ inline constexpr unsigned kBase = 3 << 5;
   words.back().last = true;
   return words;
 }
-[[nodiscard]] inline HubWord read(std::uint64_t address, unsigned dwords, unsigned requester, unsigned tag) {
+[[nodiscard]] inline HubWord read(std::uint64_t address, unsigned dwords, unsigned requester, unsigned tag,
+                                  unsigned first_enable = 15, unsigned last_enable = 15) {
   thalweg::spec::PcieMemoryRead header;
   header.length = static_cast<std::uint16_t>(dwords % 1024);
   header.requester = static_cast<std::uint16_t>(requester);
   header.tag = static_cast<std::uint8_t>(tag);
-  header.first_enable = 15;
-  header.last_enable = dwords == 1 ? 0 : 15;
+  header.first_enable = static_cast<std::uint8_t>(first_enable);
+  header.last_enable = static_cast<std::uint8_t>(dwords == 1 ? 0 : last_enable);
   header.address = address / 4;
   return {thalweg::peach2::word(header.pack()), true};
 }
+/// A completion, after which `later` double words of its read are outstanding.
 [[nodiscard]] inline std::vector<HubWord> completion(std::uint64_t address, unsigned dwords, unsigned requester,
-                                                     unsigned tag, bisim::Dice& dice) {
+                                                     unsigned tag, bisim::Dice& dice, unsigned later = 0) {
   thalweg::spec::PcieCompletion header;
   header.length = static_cast<std::uint16_t>(dwords);
-  header.byte_count = static_cast<std::uint16_t>(4 * dwords);
+  header.byte_count = static_cast<std::uint16_t>(4 * (dwords + later));
   header.requester = static_cast<std::uint16_t>(requester);
   header.tag = static_cast<std::uint8_t>(tag);
   header.lower_address = static_cast<std::uint8_t>(address & 127);
@@ -103,6 +105,21 @@ inline constexpr unsigned kBase = 3 << 5;
   for (unsigned i = 0; i < lines; ++i) words.push_back({{dice.bits(), dice.bits(), dice.bits(), dice.bits()}, false});
   words.back().last = true;
   return words;
+}
+
+/// A completion without data, with any status.
+[[nodiscard]] inline HubWord failure(unsigned requester, unsigned tag, bisim::Dice& dice) {
+  thalweg::spec::PcieCompletionWithoutData header;
+  header.status = static_cast<std::uint8_t>(dice.chance(700) ? 1 : dice.below(8));
+  header.byte_count = 4;
+  header.requester = static_cast<std::uint16_t>(requester);
+  header.tag = static_cast<std::uint8_t>(tag);
+  return {thalweg::peach2::word(header.pack()), true};
+}
+/// Double words of a read's next completion: all that are left, or up to a multiple of 64 bytes.
+[[nodiscard]] inline unsigned part(std::uint64_t address, unsigned left, bisim::Dice& dice) {
+  const auto first = static_cast<unsigned>(16 - address / 4 % 16);
+  return left <= first || dice.chance(600) ? left : first + 16 * dice.below((left - first - 1) / 16 + 1);
 }
 
 /// A random packet that may arrive by a link; most are valid.
@@ -119,7 +136,8 @@ inline constexpr unsigned kBase = 3 << 5;
     if (dice.chance(300)) words[0].data[0] ^= 1U << dice.below(8);
     return words;
   }
-  if (dice.chance(100)) return {read(address, dwords, requester, dice.below(256))};
+  if (dice.chance(100)) return {read(address, dwords, requester, dice.below(256), dice.below(16), dice.below(16))};
+  if (dice.chance(10)) return {failure(requester, dice.below(256), dice)};
   if (dice.chance(150)) return completion(address, dwords, requester, dice.below(256), dice);
   return write(address, dwords, dice, dice.below(16), dice.below(16));
 }

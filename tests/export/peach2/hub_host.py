@@ -10,19 +10,23 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import cocotb
 from cocotb.handle import HierarchyObject
 from cocotb.queue import Queue
 from cocotb.triggers import ClockCycles, Event, RisingEdge, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamSink, AxiStreamSource
-from thalweg.spec import PcieCompletion, PcieMemoryRead, PcieMemoryWrite
+from thalweg.spec import PcieCompletion, PcieCompletionWithoutData, PcieMemoryRead, PcieMemoryWrite
 
 LINE, BEAT, UNIT = 32, 16, 16  # bytes
 PAGE, LARGEST = 4096, 256
-WRITE, READ, COMPLETION = 0x60, 0x20, 0x4A  # first byte of a header
+WRITE, READ, COMPLETION, FAILURE = 0x60, 0x20, 0x4A, 0x0A  # first byte of a header
 
-Header = PcieMemoryWrite | PcieMemoryRead | PcieCompletion
+LONG = 0x20  # in the first byte of a request: four double words
+FOUR_GBYTE = 1 << 32
+
+Header = PcieMemoryWrite | PcieMemoryRead | PcieCompletion | PcieCompletionWithoutData
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,9 @@ class Packet:
     @property
     def address(self) -> int:
         """Of its first byte; for a completion, the lowest bits."""
-        return self.header.lower_address if isinstance(self.header, PcieCompletion) else 4 * self.header.address
+        if isinstance(self.header, PcieCompletion | PcieCompletionWithoutData):
+            return self.header.lower_address
+        return 4 * self.header.address
 
     @property
     def units(self) -> int:
@@ -42,14 +48,28 @@ class Packet:
     def beats(self) -> bytes:
         """The packet's beats on a link."""
         lines = bytes(self.address % LINE) + self.data if self.data else b""
-        return self.header.pack().ljust(LINE, b"\0") + lines + bytes(-len(lines) % LINE)
+        header = self.header.pack()
+        if len(header) == 16 and self.address < FOUR_GBYTE:  # three double words
+            header = bytes([header[0] & ~LONG]) + header[1:8] + header[12:]
+        return header.ljust(LINE, b"\0") + lines + bytes(-len(lines) % LINE)
 
     @classmethod
     def of(cls, beats: bytes) -> Packet:
-        kinds: dict[int, type[Header]] = {WRITE: PcieMemoryWrite, READ: PcieMemoryRead, COMPLETION: PcieCompletion}
-        kind = kinds[beats[0]]
-        bare = cls(kind.unpack(beats))
-        size = 0 if kind is PcieMemoryRead else 4 * bare.header.length
+        kinds: dict[int, type[Header]] = {
+            WRITE: PcieMemoryWrite,
+            READ: PcieMemoryRead,
+            COMPLETION: PcieCompletion,
+            FAILURE: PcieCompletionWithoutData,
+        }
+        header = beats[:16]
+        if header[0] in (WRITE & ~LONG, READ & ~LONG):
+            header = bytes([header[0] | LONG]) + header[1:8] + bytes(4) + header[8:12]
+            assert header[8:12] == bytes(4)
+        kind = kinds[header[0]]
+        bare = cls(kind.unpack(header))
+        if isinstance(bare.header, PcieMemoryRead | PcieMemoryWrite):
+            assert (bare.address < FOUR_GBYTE) == (not beats[0] & LONG), "a header of the wrong length"
+        size = 4 * bare.header.length if beats[0] & 0x40 else 0
         first = LINE + bare.address % LINE
         return replace(bare, data=beats[first : first + size])
 
@@ -80,12 +100,27 @@ def read(address: int, size: int, requester: int = 0, tag: int = 0) -> Packet:
     )
 
 
-class Link:
+class Carried(Protocol):
+    @property
+    def units(self) -> int: ...
+    def beats(self) -> bytes: ...
+
+
+AnyPacket = TypeVar("AnyPacket", bound=Carried)
+
+
+class Link(Generic[AnyPacket]):
     """A link's other end. It sends if the hub has room, never stores more than its credits allow, and returns credits
     at any time."""
 
     def __init__(
-        self, dut: HierarchyObject, name: str, packets: int, units: int, take: Callable[[Packet], None]
+        self,
+        dut: HierarchyObject,
+        name: str,
+        packets: int,
+        units: int,
+        take: Callable[[AnyPacket], None],
+        of: Callable[[bytes], AnyPacket],
     ) -> None:
         clocked = (dut.net_aclk, dut.aresetn, False)
         self._out = AxiStreamSource(AxiStreamBus.from_prefix(dut, f"s_axis_{name}"), *clocked)
@@ -93,16 +128,16 @@ class Link:
         self._in = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"m_axis_{name}"), *clocked)
         self._credit = AxiStreamSource(AxiStreamBus.from_prefix(dut, f"s_axis_{name}_credit"), *clocked)
         self._out.set_pause_generator(random.random() < 0.2 for _ in iter(int, 1))
-        self._clock, self._take = dut.net_aclk, take
+        self._clock, self._take, self._of = dut.net_aclk, take, of
         self._capacity = (packets, units)
         self.packets, self.units = packets, units  #: that the hub has room for
-        self._kept: Queue[Packet] = Queue()
+        self._kept: Queue[AnyPacket] = Queue()
         self._changed = Event()
-        self._to_send: Queue[Packet] = Queue()
+        self._to_send: Queue[AnyPacket] = Queue()
         for task in (self._send(), self._count(), self._receive(), self._give_back()):
             cocotb.start_soon(task)
 
-    def send(self, packet: Packet) -> None:
+    def send(self, packet: AnyPacket) -> None:
         self._to_send.put_nowait(packet)
 
     async def sent(self) -> None:
@@ -130,7 +165,7 @@ class Link:
 
     async def _receive(self) -> None:
         while True:
-            packet = Packet.of(bytes((await self._in.recv()).tdata))
+            packet = self._of(bytes((await self._in.recv()).tdata))
             self._kept.put_nowait(packet)
             kept = list(self._kept._queue)
             assert len(kept) <= self._capacity[0] and sum(each.units for each in kept) <= self._capacity[1], "no room"
@@ -198,7 +233,9 @@ class Map:
 class Host:
     """A processor at the north port, with memory at the start of the node's addresses."""
 
-    def __init__(self, dut: HierarchyObject, link: Callable[[str, Callable[[Packet], None]], Link], node: int) -> None:
+    def __init__(
+        self, dut: HierarchyObject, link: Callable[[str, Callable[[Packet], None]], Link[Packet]], node: int
+    ) -> None:
         self.base, self.memory = node << 35, bytearray(1 << 20)
         self.requester, self.came = 0x0000, list[Packet]()  # writes
         self._clock = dut.net_aclk
@@ -244,17 +281,20 @@ class Host:
             self.came.append(packet)
 
     async def _answer(self) -> None:
-        """In the order of the reads, each whole."""
+        """In the order of the reads, in parts that end at multiples of 64 bytes."""
         while True:
             asked = (await self._reads.get()).header
             assert isinstance(asked, PcieMemoryRead)
             await ClockCycles(self._clock, random.choice((1, 1, 5, 100)))
             at, size = 4 * asked.address - self.base, 4 * asked.length
-            answer = PcieCompletion(
-                length=asked.length,
-                byte_count=size,
-                requester=asked.requester,
-                tag=asked.tag,
-                lower_address=4 * asked.address % 128,
-            )
-            self.link.send(Packet(answer, bytes(self.memory[at : at + size])))
+            while size:
+                part = random.choice((size, min(size, 64 - at % 64)))
+                answer = PcieCompletion(
+                    length=part // 4,
+                    byte_count=size,
+                    requester=asked.requester,
+                    tag=asked.tag,
+                    lower_address=at % 128,
+                )
+                self.link.send(Packet(answer, bytes(self.memory[at : at + part])))
+                at, size = at + part, size - part

@@ -21,7 +21,7 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, with_timeout
 from hub_host import LARGEST, PAGE, Host, HubMemory, Link, Map, Packet, read, write, writes
 from numpy.typing import NDArray
-from thalweg.spec import Datatype, Operator, PcieMemoryWrite
+from thalweg.spec import Datatype, Operator, PcieCompletionWithoutData, PcieMemoryWrite
 from thalweg.systems.peach2.spec import DmaDescriptor
 
 FOLDER = Path(os.environ["THALWEG_EXPORT"])
@@ -36,6 +36,7 @@ PORTS = ("north", "east", "west", "south", "bus")
 NODE = 1 << 35  # bytes of a node's addresses
 ALL_PAGES = (1 << 27) - 1
 OUTSIDE, BACK, CROSSES, READS = 1, 2, 3, 5  # reasons
+UNSUPPORTED = 1  # status of a completion
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Hub:
     node: int
     memory: HubMemory
     at: Map
-    links: dict[str, Link]
+    links: dict[str, Link[Packet]]
     came: dict[str, list[Packet]]  # from east, west and south
     host: Host
 
@@ -73,8 +74,8 @@ async def start(dut: HierarchyObject, more: tuple[int, ...] = ()) -> Hub:
     dut.requester_id.value = 0x0100
     came: dict[str, list[Packet]] = {name: [] for name in PORTS[1:4]}
 
-    def link(name: str, take: Callable[[Packet], None]) -> Link:
-        return Link(dut, name, NUMBERS["Packets"], NUMBERS["Units"], take)
+    def link(name: str, take: Callable[[Packet], None]) -> Link[Packet]:
+        return Link(dut, name, NUMBERS["Packets"], NUMBERS["Units"], take, Packet.of)
 
     memory, host = HubMemory(dut), Host(dut, link, node)
     links = {"north": host.link, **{name: link(name, packets.append) for name, packets in came.items()}}
@@ -196,6 +197,8 @@ async def reads_come_from_the_host_alone(dut: HierarchyObject) -> None:
     for port in range(1, 4):
         value = await hub.host.register(hub.at("refused", port), 0, 128)
         assert value == 1 | READS << 32 | 1 << 35 | hub.at("memory") << 64
+        (answer,) = hub.came[PORTS[port]]
+        assert isinstance(answer.header, PcieCompletionWithoutData) and answer.header.status == UNSUPPORTED
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")

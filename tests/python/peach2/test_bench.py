@@ -45,6 +45,26 @@ def test_a_long_put_takes_nearly_all_that_a_link_can_carry() -> None:
     assert thalweg.measure("put", "peach2", source="gpu", sizes="16M")[0]["gb_per_s"] == pytest.approx(2.8, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("gen", "lanes", "gb", "part"),
+    [
+        (2, 8, 4 * 256 / (256 + 12 + 8 + 8), "completions on the host's link"),
+        (3, 4, 4 * 64 / 65 * 256 / (256 + 12 + 8 + 8), "completions on the host's link"),
+        (3, 8, 256 * 0.25 / 12, "the DMA controller's port"),
+        (4, 16, 256 * 0.25 / 12, "the DMA controller's port"),
+    ],
+)
+def test_a_put_is_within_2_percent_of_the_part_that_is_named(gen: int, lanes: int, gb: float, part: str) -> None:
+    """Host memories are fast. A completion of 256 bytes has 12 of header and 8 of framing, and 8 are the acknowledgement of a
+    read; the DMA controller takes twelve cycles of 250 MHz per packet."""
+    cluster = Cluster.load("peach2").with_node(gen=gen, lanes=lanes, reads=64, processor_read_gb=40)
+    assert cluster.link_gb() == pytest.approx({2: 0.5, 3: 0.985, 4: 1.969}[gen] * lanes, rel=1e-3)  # PCI-SIG
+    (row,) = thalweg.measure("put", cluster, sizes="2M")
+    assert row["bottleneck"].startswith(part) and row["verified"]
+    assert 0.98 * gb <= row["gb_per_s"] <= gb
+    assert row["time_us"] >= row["bound_us"]
+
+
 def test_a_store_of_8_bytes_takes_what_is_published() -> None:
     """Between neighbours 0.8 us and 0.96 us (T. Hanawa et al., 2013: two papers)."""
     assert thalweg.measure("put", "peach2", by="store", sizes="8")[0]["time_us"] == pytest.approx(0.88, rel=0.1)

@@ -97,7 +97,7 @@ def test_a_packet_that_windows_lead_round_is_dropped_and_named() -> None:
         ("no size", 1),
         ("next of another node", 2),
         ("round", 4),
-        ("no memory", 3),
+        ("no memory", 2),
         ("start", 1),
     ],
 )

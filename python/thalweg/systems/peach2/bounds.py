@@ -6,15 +6,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.cluster import ENGINE_CYCLES, FRAME, NOTICE, PACKET, Cluster
+
+
+def rates_gb(cluster: Cluster, memory: str) -> dict[str, float]:
+    """Returns the rate in GB/s of each part that the DMA controller's data pass, by name.
+
+    A completion has 12 bytes of header and 8 of framing, and the link to the hub also carries a notice for the read.
+    """
+    node = cluster.node
+    read = node.processor_read_gb if memory == "cpu" else node.gpu_read_gb
+    in_flight = node.reads * PACKET / (_read_ns(cluster, memory) + PACKET / read)
+    return {
+        f"reads of the {memory.upper()}'s memory": read,
+        "completions on the host's link": cluster.link_gb() * PACKET / (PACKET + 12 + FRAME + NOTICE),
+        "writes on the ring's links": cluster.payload_gb(),
+        f"the DMA controller's port, {ENGINE_CYCLES} cycles per packet": cluster.engine_gb,
+        f"{node.reads} outstanding reads": in_flight,
+    }
 
 
 def source_gb(cluster: Cluster, memory: str) -> float:
-    """Returns the rate in GB/s at which the hub can read a memory: completions have 12 bytes of header, and 8 more on the
-    link."""
-    node = cluster.node
-    read = node.processor_read_gb if memory == "cpu" else node.gpu_read_gb
-    return min(read, cluster.link_gb() * 256 / 276)
+    """Returns the rate in GB/s at which the hub can read a memory."""
+    return min(rates_gb(cluster, memory).values())
+
+
+def bottleneck(cluster: Cluster, memory: str) -> str:
+    """Returns the part that limits a put, with its rate."""
+    name, rate = min(rates_gb(cluster, memory).items(), key=lambda part: part[1])
+    return f"{name}: {rate:.3g} GB/s"
 
 
 def _read_ns(cluster: Cluster, memory: str) -> float:
@@ -30,10 +50,9 @@ def put_us(cluster: Cluster, count: int, hops: int, source: str, by: str) -> flo
     if by == "store":
         return (way + count / cluster.payload_gb()) / 1e3
     if by == "dma":
-        rate = min(source_gb(cluster, source), cluster.payload_gb())
-        return (way + _read_ns(cluster, source) + count / rate) / 1e3
+        return (way + _read_ns(cluster, source) + count / source_gb(cluster, source)) / 1e3
     copied = node.copy_start_ns + count / node.copy_gb
-    from_memory = _read_ns(cluster, "cpu") + count / min(source_gb(cluster, "cpu"), cluster.payload_gb())
+    from_memory = _read_ns(cluster, "cpu") + count / source_gb(cluster, "cpu")
     return (way + from_memory + 2 * copied) / 1e3
 
 

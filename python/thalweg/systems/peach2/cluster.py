@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -19,8 +20,15 @@ from thalweg.spec import Datatype, Operator
 from thalweg.systems.peach2 import routes
 from thalweg.systems.peach2.routes import Tables
 
-LANES_X8, LANES_X16 = 16, 32
-"""Bytes per cycle of the 250 MHz packet clock on eight lanes: 5 GT/s with 8b/10b coding are 0.5 GB/s per lane."""
+LANE_GB = {1: Fraction(1, 4), 2: Fraction(1, 2), 3: Fraction(64, 65), 4: Fraction(128, 65)}
+"""GB/s of a lane by generation: 2.5 and 5 GT/s with 8b/10b coding, 8 and 16 GT/s with 128b/130b."""
+MOST_RATE_CYCLES = 4096
+ENGINE_CYCLES = 12
+"""Of a packet of 256 bytes at the port of a DMA channel: its read, its header, eight words of data, and a choice by the port's
+switch before each of the two packets."""
+PACKET, HEADER, FRAME, NOTICE = 256, 16, 8, 8
+"""Bytes of a packet's data, of its header, of its framing with sequence number and checksum, and of the acknowledgement and credits
+that the other end returns for it."""
 
 
 def pair_of(text: str) -> tuple[Operator, Datatype]:
@@ -35,10 +43,13 @@ class Node(dram.Ddr3):
     kind: Literal["peach2"]
     clock: str = Field(description="clock of packets, links and host interface")
     bus_clock: str = Field(description="clock of the internal bus: memory, calculator, registers")
+    gen: Literal[1, 2, 3, 4] = Field(2, description="PCI Express generation of all links")
+    lanes: Literal[1, 2, 4, 8, 16] = Field(8, description="lanes of the links to the host and along the ring")
+    south_lanes: Literal[1, 2, 4, 8, 16] = Field(16, description="lanes of the link between the rings")
     windows: int = Field(16, ge=6, le=64, description="address windows compared by each port")
     packets: int = Field(32, ge=1, le=128, description="packets in a link's receive buffer")
     units: int = Field(256, ge=16, le=1024, description="16-byte words of data in a link's receive buffer")
-    reads: int = Field(16, ge=1, le=32, description="maximum number of outstanding DMA reads, 256 bytes each")
+    reads: int = Field(16, ge=2, le=64, description="maximum number of outstanding DMA reads, 256 bytes each")
     bus_reads: int = Field(4, ge=1, le=16, description="maximum number of outstanding bus reads")
     ram_bits: int = Field(11, ge=9, le=16, description="log2 of the number of 16-byte lines of the working RAM")
     contexts: int = Field(4, description="contexts of the calculator, i.e. concurrent reductions; a power of two")
@@ -49,6 +60,13 @@ class Node(dram.Ddr3):
         ["sum float32"], min_length=1, description='operators and types of the calculator, such as "sum float32"'
     )
     starts: int = Field(8, ge=1, le=16, description="maximum number of waiting descriptor chains")
+    completion_timeout_us: float = Field(
+        50_000,
+        ge=0,
+        le=268_000,
+        description="completion time-out of the DMA controller's reads; 0: none. PCI Express Base Specification 2.1, "
+        "section 7.8.16: 50 us to 50 ms by default, up to 64 s",
+    )
     host_link_ns: float = Field(ge=1, le=1e6, description="latency of the link to the host, one way")
     memory_ns: float = Field(ge=1, le=1e6, description="latency of the hub's memory, from a read to its data")
     memory_gb: float = Field(gt=0, le=1e3, description="GB/s of the data bus of the hub's memory")
@@ -105,6 +123,12 @@ class Cluster(Uniform[Node, Pcie]):
                 raise self.file.wrong(
                     f"{name} is {value}; it must be a power of two from {least} to 64", f"node.{self.node_name}.{name}"
                 )
+        if self.rates["Scale"] > MOST_RATE_CYCLES:
+            raise self.file.wrong(
+                f"clock {self.node.clock}, {self.net_mhz:g} MHz: a lane of generation {self.node.gen} must carry a whole "
+                f"number of bytes in at most {MOST_RATE_CYCLES} cycles",
+                f"node.{self.node_name}.clock",
+            )
         for name, what in dram.faults(self.node):
             raise self.file.wrong(what, f"node.{self.node_name}.{name}")
         for pair in self.node.pairs:
@@ -133,14 +157,28 @@ class Cluster(Uniform[Node, Pcie]):
         """Rate of the bus in GB/s, 16 bytes per cycle."""
         return 16 * self.clocks[self.node.bus_clock].frequency_mhz / 1e3
 
-    def link_gb(self, lanes: int = LANES_X8) -> float:
-        """Raw rate of a link in GB/s."""
-        return lanes * self.net_mhz / 1e3
+    def link_gb(self, lanes: int | None = None) -> float:
+        """Raw rate in GB/s of a link with `lanes` lanes, by default the ring's."""
+        return float(LANE_GB[self.node.gen] * (lanes or self.node.lanes))
 
-    def payload_gb(self, lanes: int = LANES_X8) -> float:
-        """Payload rate of a link in GB/s: packets of 280 bytes carry 256, plus 16 bytes of header, framing, sequence
-        number and CRC."""
-        return self.link_gb(lanes) * 256 / 280
+    def payload_gb(self, lanes: int | None = None) -> float:
+        """Payload rate of a link in GB/s, in packets of 256 bytes."""
+        return self.link_gb(lanes) * PACKET / (PACKET + HEADER + FRAME)
+
+    @property
+    def engine_gb(self) -> float:
+        """Rate of a channel of the DMA controller in GB/s."""
+        return PACKET * self.net_mhz / 1e3 / ENGINE_CYCLES
+
+    @property
+    def rates(self) -> dict[str, int]:
+        """Parameters of tw_hub: bytes that links carry in `Scale` cycles of the packet clock."""
+        lane = LANE_GB[self.node.gen] * 10**9 / round(self.clocks[self.node.clock].hertz)
+        return {
+            "Rate": lane.numerator * self.node.lanes,
+            "SouthRate": lane.numerator * self.node.south_lanes,
+            "Scale": lane.denominator,
+        }
 
     @cached_property
     def routes(self) -> Routes:

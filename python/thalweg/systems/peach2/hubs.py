@@ -445,16 +445,17 @@ class Node:
     def reset(self) -> Operation:
         """Aborts the running and waiting chains of both channels.
 
-        After `restart_host` it also gives up reads unanswered within the time-out; without a time-out, within 262 us at
-        250 MHz.
+        After `restart_host` it also gives up reads unanswered within the time-out, or within 262 us at 250 MHz if that is
+        shorter.
         """
         return self._op("reset")
 
     def time_out(self, us: float) -> Operation:
         """Sets the read time-out in us, rounded up to 1,024 cycles, after which the hub aborts a chain.
 
-        0, the default, waits forever. The time-out must exceed the time for which packets wait for credits on the
-        host's link. The hub also aborts later chains, until all answers have arrived or `reset` declares them lost.
+        0 waits forever; the default is the cluster's `completion_timeout_us`. The time-out must exceed the time for which packets wait for credits on the
+        host's link. The hub also aborts later chains, until all answers have arrived, the same time has passed
+        again, or `reset` declares them lost.
         """
         return self._op("timeout", real("us", us))
 

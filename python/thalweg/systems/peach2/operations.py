@@ -145,6 +145,8 @@ def put(
                 "gb_per_s": size / time / 1e3,
                 "share_of_payload": size / time / 1e3 / cluster.payload_gb(),
             }
+            if by == "dma":
+                own["bottleneck"] = bounds.bottleneck(cluster, source)
             yield Measured(size, time, bounds.put_us(cluster, size, hops, source, by), right, own)
             progress((index + 1) / len(wanted))
 

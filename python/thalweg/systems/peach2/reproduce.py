@@ -16,7 +16,7 @@ from thalweg.errors import CheckFailed, InputError
 from thalweg.papers import Evaluation as OfPaper
 from thalweg.papers import Part, Row, short
 from thalweg.systems.peach2 import bounds
-from thalweg.systems.peach2.cluster import LANES_X16, Cluster
+from thalweg.systems.peach2.cluster import Cluster
 
 PAPER = "peach2"
 PRESET = "peach2"
@@ -47,8 +47,8 @@ class Evaluation(OfPaper):
         cluster, node = self.cluster, self.cluster.node
         yield self.row("peach2.rate", "x8, all that its lanes carry", cluster.link_gb(), "GB/s")
         yield self.row("peach2.rate", "x8, data in packets of 256 bytes", cluster.payload_gb(), "GB/s")
-        yield self.row("peach2.rate", "x16, all that its lanes carry", cluster.link_gb(LANES_X16), "GB/s")
-        yield self.row("peach2.rate", "x16, data in packets of 256 bytes", cluster.payload_gb(LANES_X16), "GB/s")
+        yield self.row("peach2.rate", "x16, all that its lanes carry", cluster.link_gb(16), "GB/s")
+        yield self.row("peach2.rate", "x16, data in packets of 256 bytes", cluster.payload_gb(16), "GB/s")
         yield self.row("peach2.rate", "bus, 16 bytes a cycle", cluster.bus_gb, "GB/s")
         ratio = min(cluster.bus_gb, bounds.source_gb(cluster, "gpu")) * (1 / node.copy_gb + 1 / node.sum_gb)
         note = "the hub's rate over the processor's, which copies out of the GPU and then sums"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ from thalweg.systems.peach2.cluster import Cluster, pair_of
 
 if TYPE_CHECKING:
     from thalweg.rtl.project import Project
+
+
+TIMEOUT_UNIT = 1024
+"""Cycles of the packet clock per unit of a time-out, as in tw_dma_reader."""
 
 
 def parameters(cluster: Cluster) -> dict[str, int | str]:
@@ -30,9 +35,12 @@ def parameters(cluster: Cluster) -> dict[str, int | str]:
         "latency",
         "starts",
     )
-    made: dict[str, int | str] = {
-        "".join(word.capitalize() for word in name.split("_")): getattr(node, name) for name in numbers
-    }
+    timeout = math.ceil(node.completion_timeout_us * cluster.net_mhz / TIMEOUT_UNIT)
+    made: dict[str, int | str] = (
+        {"Timeout": timeout}
+        | cluster.rates
+        | {"".join(word.capitalize() for word in name.split("_")): getattr(node, name) for name in numbers}
+    )
     moves = (Operator.BOR, Datatype.BYTE)  # a partial sum's first beat is combined with itself
     bits = 0
     for op, datatype in {moves, *map(pair_of, node.pairs)}:

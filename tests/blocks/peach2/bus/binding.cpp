@@ -53,7 +53,8 @@ class Twin {
     out.reply_valid_o.set(bus_.reply().has_value());
     if (bus_.reply()) {
       out.reply_side_o.set(bus_.reply()->lane);
-      out.reply_data_o.set(bus_.reply()->data);
+      out.reply_failed_o.set(bus_.reply()->reply.failed);
+      out.reply_data_o.set(bus_.reply()->reply.data);
     }
     out.stray_valid_o.set(bus_.stray().has_value());
     if (bus_.stray()) out.stray_address_o.set(*bus_.stray());

@@ -25,7 +25,7 @@ class Twin {
   }
   void step(const Inputs& in) {
     const auto word = blocks::get_word(in);
-    const auto reply = in.reply_data_i.get();
+    const peach2::BusReply reply{in.reply_data_i.get(), in.reply_failed_i.get() != 0};
     bridge_.step(in.in_valid_i.get() ? &word : nullptr, in.out_ready_i.get() != 0, in.beat_ready_i.get() != 0,
                  in.reply_valid_i.get() ? &reply : nullptr);
   }
@@ -50,12 +50,14 @@ class Stimulus {
     next.own_i.set(kOwn);
     next.out_ready_i.set(out.chance(out_));
     next.beat_ready_i.set(beats.chance(beats_));
-    if (due_ > 0 && beats.chance(replies_)) {
-      --due_;
+    if (!due_.empty() && beats.chance(replies_)) {
       next.reply_valid_i.set(true);
+      next.reply_failed_i.set(due_.front());
+      due_.pop_front();
       next.reply_data_i.set({beats.bits(), beats.bits()});
     }
-    if (seen.beat_valid_o.get() && !seen.beat_write_o.get() && next.beat_ready_i.get()) ++due_;
+    if (seen.beat_valid_o.get() && !seen.beat_write_o.get() && next.beat_ready_i.get())
+      due_.push_back(seen.beat_address_o.get() >> 8 & 1);  // every second page is unmapped
     if (source_.empty() && packets.chance(900)) add(packets);
     if (blocks::offer(source_, packets, seen.in_ready_o.get() != 0, next)) source_.taken();
   }
@@ -63,16 +65,17 @@ class Stimulus {
  private:
   void add(bisim::Dice& dice) {
     const unsigned dwords = dice.chance(300) ? 1 + dice.below(4) : dice.chance(500) ? 64 : 1 + dice.below(64);
-    const std::uint64_t address = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{3};
+    std::uint64_t address = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{3};
+    address = std::min(address, (address | 4095) + 1 - 4 * dwords);  // within its page
     if (dice.chance(400))
-      source_.add({blocks::read(address, dwords, dice.below(65536), dice.below(256))});
+      source_.add({blocks::read(address, dwords, dice.below(65536), dice.below(256), dice.below(16), dice.below(16))});
     else
       source_.add(blocks::write(address, dwords, dice, dice.below(16), dice.below(16)));
   }
 
   blocks::PacketSource source_;
   unsigned out_, beats_, replies_;
-  unsigned due_ = 0;
+  std::deque<bool> due_;  ///< beats read, and whether nothing is at their addresses
 };
 
 }  // namespace

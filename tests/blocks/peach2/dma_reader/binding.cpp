@@ -17,7 +17,8 @@ class Twin {
   void outputs(const Inputs& in, Outputs& out) const {
     out.start_ready_o.set(reader_.ready());
     out.abandon_o.set(reader_.abandon());
-    out.clear_o.set(reader_.clear(in.quiet_i.get() != 0));
+    out.forget_o.set(reader_.forget(inputs(in)));
+    out.fetch_valid_o.set(reader_.fetched());
     out.finished_o.set(reader_.finished());
     out.fault_valid_o.set(reader_.fault().has_value());
     if (reader_.fault()) {
@@ -30,14 +31,20 @@ class Twin {
     const auto& chunk = reader_.chunk();
     out.chunk_valid_o.set(chunk.has_value());
     if (!chunk) return;
+    out.chunk_tag_o.set(chunk->tag);
+    out.chunk_from_o.set(chunk->from);
     out.chunk_to_o.set(chunk->to);
     out.chunk_dwords_o.set(chunk->dwords);
   }
-  void step(const Inputs& in) {
+  void step(const Inputs& in) { reader_.step(inputs(in)); }
+
+ private:
+  static peach2::DmaReader::In inputs(const Inputs& in) {
     peach2::DmaReader::In now{.out_ready = in.out_ready_i.get() != 0,
+                              .busy = in.busy_i.get(),
                               .written = in.written_i.get() != 0,
-                              .refused = in.refused_i.get() != 0,
                               .answered = in.answered_i.get() != 0,
+                              .refused = in.refused_i.get() != 0,
                               .failed = in.failed_i.get() != 0,
                               .quiet = in.quiet_i.get() != 0,
                               .waits = in.waits_i.get() != 0,
@@ -50,10 +57,9 @@ class Twin {
       for (unsigned i = 0; i < 4; ++i) words[i] = bisim::get_bits(in.descriptor_i.words, 64 * i, 64);
       now.descriptor = peach2::spec::DmaDescriptor::unpack(words);
     }
-    reader_.step(now);
+    return now;
   }
 
- private:
   peach2::DmaReader reader_{Parameters::Reads, kOwn, Parameters::SideTag ? peach2::kSideTag : 0,
                             Parameters::Descriptors, Parameters::Unit};
 };
@@ -81,7 +87,7 @@ class Stimulus {
                                ~std::uint64_t{chain.chance(wrong_) ? 0 : 31});
     }
     // After a time-out the writer drops descriptors, too.
-    const bool drops = seen.abandon_o.get() && (seen.start_ready_o.get() || seen.clear_o.get());
+    const bool drops = seen.abandon_o.get() && (seen.start_ready_o.get() || seen.fault_valid_o.get());
     if (due_ > 0 && silent_ == 0 && !drops && chain.chance(300)) {
       --due_;
       next.descriptor_valid_i.set(true);
@@ -90,7 +96,8 @@ class Stimulus {
     }
     next.abort_i.set(writes.chance(wrong_ / 2));
     next.purge_i.set(writes.chance(wrong_ / 2));
-    if (timeout_ > 0 && next.purge_i.get()) due_ = reads_ = 0;  // the host reports that no answer will arrive
+    if (seen.forget_o.get()) due_ = reads_ = 0;
+    next.busy_i.set(writes.chance(900) ? 0 : writes.bits() & writes.bits());
     next.quiet_i.set(writes.chance(900));
     next.waits_i.set(writes.chance(990));
     next.timeout_i.set(timeout_);
@@ -100,17 +107,18 @@ class Stimulus {
       next.answered_i.set(true);
     } else if (due_ > 0 && silent_ == 0 && seen.abandon_o.get() && writes.chance(written_)) {
       --due_;  // dropped, or refused
-      (writes.chance(500) ? next.refused_i : next.answered_i).set(true);
+      next.answered_i.set(true);
+      next.refused_i.set(writes.chance(500));
     } else if (reads_ > 0 && silent_ == 0 && writes.chance(written_)) {
       --reads_;
       const bool refused = writes.chance(wrong_), failed = writes.chance(wrong_);
       next.refused_i.set(refused);
-      next.answered_i.set(!refused);
-      next.failed_i.set(!refused && failed);
+      next.answered_i.set(true);
+      next.failed_i.set(refused || failed);
       next.written_i.set(!refused && !failed && !seen.abandon_o.get());
     }
     if (!seen.out_valid_o.get() || !next.out_ready_i.get()) return;
-    if (seen.out_data_o.bit(55))  // the tag's highest bit
+    if (seen.out_data_o.bit(48 + 6))  // the tag's bit for descriptors
       ++due_;
     else
       ++reads_;

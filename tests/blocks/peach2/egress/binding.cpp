@@ -25,6 +25,7 @@ class Twin {
 
  private:
   peach2::Egress egress_{{.rate = Parameters::Rate,
+                          .scale = Parameters::Scale,
                           .packets = Parameters::Packets,
                           .units = Parameters::Units,
                           .notice_bytes = Parameters::NoticeBytes}};
@@ -55,9 +56,9 @@ class Stimulus {
     const auto* word = blocks::offer(source_, packets, seen.in_ready_o.get() != 0, next);
     if (!word) return;
     if (begins_)
-      due_.push_back(peach2::kind(word->data) == peach2::Kind::read
-                         ? 0
-                         : peach2::units(thalweg::spec::pcie_memory_write::length(peach2::header(word->data))));
+      due_.push_back(peach2::has_data(word->data)
+                         ? peach2::units(thalweg::spec::pcie_memory_write::length(peach2::header(word->data)))
+                         : 0);
     begins_ = word->last;
     source_.taken();
   }
@@ -66,12 +67,17 @@ class Stimulus {
   void add(bisim::Dice& dice) {
     const unsigned dwords = dice.chance(300) ? 64 : 1 + dice.below(64);
     const std::uint64_t address = std::uint64_t{dice.below(1 << 20)} * 4;
+    const std::uint64_t marked = dice.chance(500) ? peach2::kLong : 0;  // three double words
     if (dice.chance(150)) {
-      source_.add({blocks::read(address, dwords, 2, 3)});
+      auto read = blocks::read(address, dwords, 2, 3);
+      read.data[0] ^= marked;
+      source_.add({read});
     } else if (dice.chance(150)) {
       source_.add(blocks::completion(address, dwords, 2, 3, dice));
     } else {
-      source_.add(blocks::write(address, dwords, dice));
+      auto write = blocks::write(address, dwords, dice);
+      write[0].data[0] ^= marked;
+      source_.add(write);
     }
   }
 

@@ -120,12 +120,14 @@ class Stimulus {
   void link(unsigned l, const Outputs& seen, bisim::Dice& dice, Inputs& next) {
     // Packets that leave: their credits return later; reads are answered by the host.
     if (seen.net_out_valid_o.bit(l)) {
-      const auto data = seen.net_out_data_o.get(l);
+      const auto data = peach2::expanded(seen.net_out_data_o.get(l));
       if (out_first_[l]) {
         const bool read = peach2::kind(data) == peach2::Kind::read;
         const unsigned dwords = thalweg::spec::pcie_memory_write::length(peach2::header(data));
-        held_[l].push_back(read ? 0 : peach2::units(dwords));
-        if (read) reads_.push_back(data);
+        held_[l].push_back(peach2::has_data(data) ? peach2::units(dwords) : 0);
+        if (read)
+          reads_.push_back({thalweg::spec::pcie_memory_write::address(peach2::header(data)) * 4, dwords,
+                            thalweg::spec::pcie_memory_write::tag(peach2::header(data))});
       }
       out_first_[l] = seen.net_out_last_o.bit(l);
     }
@@ -171,18 +173,21 @@ class Stimulus {
         return;  // registers have legal values
     }
     const auto header = peach2::header(made[0].data);
-    const bool read = peach2::kind(made[0].data) == peach2::Kind::read;
     --packets_[l];
-    units_[l] -= read ? 0 : peach2::units(thalweg::spec::pcie_memory_write::length(header) % 128) % 32;
+    if (peach2::has_data(made[0].data))
+      units_[l] -= peach2::units(thalweg::spec::pcie_memory_write::length(header) % 128) % 32;
+    if (peach2::kind(made[0].data) != peach2::Kind::completion && address_of(made[0]) >> 32 == 0 && dice.chance(900))
+      made[0].data = peach2::shortened(made[0].data);
     words_[l].insert(words_[l].end(), made.begin(), made.end());
   }
+  static std::uint64_t address_of(const HubWord& request) {
+    return thalweg::spec::pcie_memory_write::address(peach2::header(request.data)) * 4;
+  }
   std::vector<HubWord> answer(bisim::Dice& dice) {
-    const auto read = peach2::header(reads_.front());
-    const unsigned dwords = thalweg::spec::pcie_memory_write::length(read);
-    const std::uint64_t address = thalweg::spec::pcie_memory_write::address(read) * 4;
-    const unsigned tag = thalweg::spec::pcie_memory_write::tag(read);
-    auto words = blocks::completion(address, dwords, kOwn, tag, dice);
-    if (tag & 0x80) {
+    auto& read = reads_[dice.below(static_cast<unsigned>(reads_.size()))];
+    const unsigned dwords = blocks::part(read.address, read.left, dice);
+    auto words = blocks::completion(read.address, dwords, kOwn, read.tag, dice, read.left - dwords);
+    if (read.tag & peach2::kFetchTag) {
       peach2::spec::DmaDescriptor descriptor;
       descriptor.source = some(dice) & ~std::uint64_t{3};
       descriptor.destination = some(dice) & ~std::uint64_t{3};
@@ -191,7 +196,12 @@ class Stimulus {
       descriptor.last = dice.chance(500);
       words[1].data = descriptor.pack();
     }
-    reads_.pop_front();
+    read.address += 4 * dwords;
+    read.left -= dwords;
+    if (read.left == 0) {
+      std::swap(read, reads_.front());
+      reads_.pop_front();
+    }
     return words;
   }
   /// An address of the hub's own, mostly, or of the host's.
@@ -208,7 +218,7 @@ class Stimulus {
                       window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40, dice);
   }
   std::vector<HubWord> registers(bisim::Dice& dice) {
-    switch (dice.below(silent_ > 0 ? 5 : 4)) {
+    switch (dice.below(silent_ > 0 ? 6 : 5)) {
       case 0:
         return registered(peach2::kStartRegister, some(dice) & ~std::uint64_t{31}, 0, dice);
       case 1: {
@@ -221,7 +231,13 @@ class Stimulus {
       }
       case 2:
         return registered(peach2::kAbortRegister, dice.bits() & (dice.chance(300) ? 0x303 : 0x3), 0, dice);
-      case 4:
+      case 4: {  // mostly of pages that windows have
+        const std::uint64_t mask = dice.chance(500) ? 0x7FFFFFF : 0x7FFFFFF & ~0xFFFFull;
+        return registered(peach2::kTranslationRegisters + dice.below(2 * kLinks),
+                          (blocks::page(dice) & mask) | (blocks::page(dice) & mask) << 32,
+                          mask | std::uint64_t{dice.chance(300)} << 40, dice);
+      }
+      case 5:
         return registered(peach2::kTimeoutRegister, dice.below(3), 0, dice);
       default: {
         static constexpr unsigned kFirst[] = {128, 144, 160};
@@ -258,7 +274,11 @@ class Stimulus {
   std::array<bool, kLinks> out_first_{true, true, true, true};
   std::array<std::deque<unsigned>, kLinks> held_;
   std::array<std::deque<HubWord>, kLinks> words_;
-  std::deque<thalweg::Word<256>> reads_;
+  struct Read {
+    std::uint64_t address = 0;
+    unsigned left = 0, tag = 0;
+  };
+  std::deque<Read> reads_;
 };
 
 }  // namespace

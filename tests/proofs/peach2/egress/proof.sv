@@ -25,6 +25,9 @@ module egress_proof
   logic in_ready, out_valid, out_last;
   word_t out_data;
   wire word_t in_data = {128'd0, in_bytes_i};
+  logic inside_q;  // words of a packet are outstanding
+  // A short header's address moves down by a double word.
+  wire watched = !inside_q && !is_completion(in_data) && !in_bytes_i[5] ? in_bytes_i[77+32] : in_bytes_i[77];
   logic [1:0] held;
 
   tw_reset_first surroundings (.*);
@@ -49,7 +52,7 @@ module egress_proof
       .Prompt(1'b0)
   ) queue (
       .in_ready_i(in_ready),
-      .in_data_i({in_last_i, in_bytes_i[77]}),
+      .in_data_i({in_last_i, watched}),
       .out_valid_i(out_valid),
       .out_ready_i(1'b1),
       .out_data_i({out_last, out_data[77]}),
@@ -63,20 +66,18 @@ module egress_proof
   wire pcie_memory_write_t request = pcie_memory_write_of(in_bytes_i);
   wire pcie_completion_t answer = pcie_completion_of(in_bytes_i[95:0]);
   // verilator lint_on UNUSEDSIGNAL
-  wire reads = is_read(in_data);
   wire answers = is_completion(in_data);
   wire accept = in_valid_i && in_ready;
 
-  logic inside_q;  // words of a packet are outstanding
   logic [6:0] come_q, dwords_q;  // double words that have arrived, and their total
   logic [2:0] at_q;  // position of the first one in its line
   wire begins = accept && !inside_q;
-  wire [6:0] units = reads ? 7'd0 : (request.length[6:0] + 7'd3) / 7'd4;
+  wire [6:0] units = in_bytes_i[6] ? (request.length[6:0] + 7'd3) / 7'd4 : 7'd0;
 
   // A line ends at the next multiple of eight double words.
   wire [7:0] line_end = ((8'(at_q) + 8'(come_q)) / 8'd8 + 8'd1) * 8'd8 - 8'(at_q);
   wire [7:0] come = line_end < 8'(dwords_q) ? line_end : 8'(dwords_q);
-  wire [9:0] bytes = (inside_q ? 10'd4 * (10'(come) - 10'(come_q)) : 10'd3 + (answers ? 10'd12 : 10'd16)) + (in_last_i ? 10'd5 : 10'd0);
+  wire [9:0] bytes = (inside_q ? 10'd4 * (10'(come) - 10'(come_q)) : 10'd3 + (answers || !in_bytes_i[5] ? 10'd12 : 10'd16)) + (in_last_i ? 10'd5 : 10'd0);
   wire [9:0] on_wires = (accept ? bytes : 10'd0) + (notice_valid_i ? 10'(NoticeBytes) : 10'd0);
 
   always_ff @(posedge clk_i) begin
@@ -92,7 +93,8 @@ module egress_proof
   logic notice_q;
   always_ff @(posedge clk_i) begin
     notice_q <= notice_valid_i;
-    passes : assume (!in_valid_i || inside_q || (request.length != 0 && request.length <= 10'd64));
+    passes : assume (!in_valid_i || inside_q || (request.length <= 10'd64 && (request.length != 0 || in_bytes_i[7:0] == 8'h0A))
+                     && (!answers || !in_bytes_i[5]));
     no_faster_than_packets : assume (!notice_valid_i || !notice_q);
   end
 

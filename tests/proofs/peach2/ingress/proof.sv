@@ -68,12 +68,12 @@ module ingress_proof
   localparam logic Cable = Port == East || Port == West || Port == South;
   typedef logic [15:0] number_t;
   typedef struct packed {
-    logic passes;
+    logic passes, unsupported;
     logic [2:0] to;
     logic [UnitsBits-1:0] units;
   } verdict_t;
   typedef struct packed {
-    logic write, read, answer;
+    logic write, read, answer, data;
     logic [9:0] length;
     logic [61:0] address;
     logic [15:0] requester;
@@ -93,12 +93,13 @@ module ingress_proof
   // verilator lint_on UNUSEDSIGNAL
   wire header_t header = '{
       write: in_bytes_i[7:0] == 8'h60,
-      read: in_bytes_i[7:0] == 8'h20,
-      answer: in_bytes_i[7:0] == 8'h4A,
+      read: in_bytes_i[7:0] == 8'h20 && in_last_i,
+      answer: in_bytes_i[7:0] == 8'h4A || in_bytes_i[7:0] == 8'h0A,
+      data: in_bytes_i[6],
       length: request.length,
       address: request.address,
       requester: completion.requester,
-      side: completion.tag[6],
+      side: completion.tag[7],
       led: request.tag > 8'd15,
       source: Cable ? '{node: request.requester[11:8], port: request.requester[2:0]} : '{node: 4'd5, port: Port}
   };
@@ -126,15 +127,17 @@ module ingress_proof
       if (!hit || judged_q.address >= 62'd1 << 37) reason = RefusedOutside;
       if (page_end > 11'd1024) reason = RefusedCrosses;
     end
-    if (judged_q.length == 0 || judged_q.length > 10'd64 || !(judged_q.write || judged_q.read || judged_q.answer))
+    if ((judged_q.length == 0 || judged_q.length > 10'd64) && (judged_q.data || !judged_q.answer) || !(judged_q.write || judged_q.read || judged_q.answer))
       reason = RefusedMalformed;
   end
   verdict_t verdict;
   always_comb begin
-    verdict.passes = reason == RefusedNot;
+    verdict.unsupported = reason != RefusedNot && judged_q.read;
+    verdict.passes = reason == RefusedNot || judged_q.read;
     verdict.to = Port == Results && to == Bus ? Side : to;
     if (judged_q.answer) verdict.to = judged_q.requester == own_i ? judged_q.side ? Results : Engine : North;
-    verdict.units = judged_q.read ? '0 : UnitsBits'((8'(judged_q.length[6:0]) + 8'd3) / 8'd4);
+    if (verdict.unsupported) verdict.to = Port;
+    verdict.units = !judged_q.data ? '0 : UnitsBits'((8'(judged_q.length[6:0]) + 8'd3) / 8'd4);
   end
 
   typedef struct packed {
@@ -265,7 +268,7 @@ module ingress_proof
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       gives_what_it_holds : assert (!out_valid || held_q != 0);
-      in_order : assert (!out_valid || !front || (known_q && verdict_q.passes && out_data[Watched] == bit_q && out_last == last_q));
+      in_order : assert (!out_valid || !front || (known_q && verdict_q.passes && (verdict_q.unsupported || out_data[Watched] == bit_q) && out_last == last_q));
       where_it_has_to : assert (!out_valid || !front || out_to == verdict_q.to);
       comes_whole : assert (!out_valid || !front || whole_q);
       never_lost : assert (!front || !leaves || (known_q && (!verdict_q.passes || (out_valid && out_ready_i))));

@@ -52,9 +52,9 @@ def put(cluster: str, outputs: Outputs, **options: Any) -> None:
     """Copy from node 0's memory to another node's, whose processor waits for it.
 
     The bound is the bytes over the slowest part plus all latencies except the hubs' pipelines. The last share is
-    relative to the payload rate of an x8 link with packets of 256 bytes.
+    relative to the payload rate of the ring's links with packets of 256 bytes.
     """
-    columns = [("GB/s", "gb_per_s"), ("of payload", "share_of_payload")]
+    columns = [("GB/s", "gb_per_s"), ("of payload", "share_of_payload"), ("limited by", "bottleneck")]
     measure(operations.put(Cluster.load(cluster), **options), outputs, columns)
 
 
