@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small ARGOT: sources in an oct-tree ionize hydrogen on a mesh, and PEACH2's hubs compute the sums over the mesh.
+"""A small ARGOT: sources in an oct-tree ionize hydrogen on a mesh, which nodes of PEACH2 share.
 
-python apps/argot/argot.py [--ranks R] [--cells N] [--sources S] [--plot FILE]
+python apps/argot/argot.py [--ranks R] [--cells N] [--sources S] [--by hub|processor] [--plot FILE]
 
-Prints the radius of the ionized region and Stroemgren's, and the simulated time of all sums by hubs and by processors.
-Exits with 1 if the state differs from that of a run without hubs.
+Prints where the ionization front is and should be, and the simulated time of a round by purpose. Exits with 1 if the state
+differs from that of one box without hubs, or if the front of a single source is not where it should be.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import NoReturn
 
 import chemistry
+import front
 import numpy as np
 from flow import Problem, State, solve
-from sums import RECORD, HubSums, serial
+from nodes import RANKS, WAYS, Alone
 from thalweg.errors import CheckFailed, InputError
 
 PICTURES = (".pdf", ".png", ".svg")
 AGREES = 1e-3  # maximum difference of a cell's neutral part between runs with fp32 and fp64 sums
+RADIUS, ROUND = 0.02, 0.03  # maximum relative differences of the front's mean radius and of each direction's
+RESOLVED = 32  # cells along an edge from which these hold
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,17 +36,18 @@ class Parser(argparse.ArgumentParser):
 
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--ranks", type=int, default=8, help="1, 2, 4 or 8; each is a node of PEACH2")
+    parser.add_argument("--ranks", type=int, default=8, choices=RANKS, help="nodes")
+    parser.add_argument("--by", default="hub", choices=list(WAYS), help="what exchanges depths and sums over the mesh")
     parser.add_argument("--cells", type=int, default=64, help="along an edge of the mesh")
     parser.add_argument("--sources", type=int, default=1, help="one is in the middle, more are at random")
     parser.add_argument("--seed", type=int, default=1, help="of their places")
     parser.add_argument("--opening", type=float, default=0.7, help="angle in radian below which a group is one point")
-    parser.add_argument("--density", type=float, default=1.0, help="of hydrogen, per cubic cm")
+    parser.add_argument("--density", type=float, default=chemistry.DENSITY, help="of hydrogen, per cubic cm")
     parser.add_argument("--cluster", default="peach2", help="a preset or a file")
     parser.add_argument("--plot", type=Path, help="picture of the ionized region")
     given = parser.parse_args(arguments)
-    if not 8 <= given.cells <= 128 or given.cells % 2:
-        raise InputError(f"{given.cells} cells along an edge; they are an even number from 8 to 128")
+    if not 8 <= given.cells <= 128 or given.cells % 4:
+        raise InputError(f"{given.cells} cells along an edge; they are a multiple of 4 from 8 to 128")
     if not 1 <= given.sources <= 1000:
         raise InputError(f"{given.sources} sources; they are 1 to 1000")
     if given.seed < 0:
@@ -57,7 +61,9 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return given
 
 
-def problem(cells: int, sources: int, seed: int = 1, opening: float = 0.7, density: float = 1.0) -> Problem:
+def problem(
+    cells: int, sources: int, seed: int = 1, opening: float = 0.7, density: float = chemistry.DENSITY
+) -> Problem:
     """One source in the middle, or several of different luminosities within the middle three quarters of the box."""
     if sources == 1:
         return Problem(cells, np.full((1, 3), cells // 2), np.ones(1), opening, density)
@@ -72,11 +78,25 @@ def digest(state: State) -> str:
     return hashlib.sha256(state.neutral.tobytes() + np.array(state.budgets).tobytes()).hexdigest()[:16]
 
 
-def radii(case: Problem, state: State) -> tuple[float, float]:
-    """Radii in cm: of a sphere of the ionized volume, and Stroemgren's for the photons that do not escape."""
-    last = state.budgets[-1]
-    measured = (3 * last.ionized / (4 * np.pi)) ** (1 / 3) * case.edge
-    return measured, chemistry.stroemgren(case.density, chemistry.PHOTONS * (1 - last.right * last.escaped))
+def check(case: Problem, state: State) -> dict[str, str]:
+    """Lines on the front of a single source. Raises CheckFailed if it is not where it should be."""
+    analytic = front.analytic(case.density)
+    sphere = chemistry.stroemgren(case.density)
+    found = front.radii(state.neutral, case.places[0]) * case.edge / sphere / analytic.half
+    volume = float((1 - state.neutral).sum()) * (case.edge / sphere) ** 3
+    lines = {
+        "Stroemgren's radius": f"{sphere / chemistry.PARSEC:.5g} pc",
+        "analytic front": f"{analytic.half * sphere / chemistry.PARSEC:.5g} pc",
+        "mean radius": f"{100 * (found.mean() - 1):+.2f} %",
+        "nearest, farthest direction": f"{100 * (found.min() - 1):+.2f} %, {100 * (found.max() - 1):+.2f} %",
+        "radius of the volume": f"{100 * ((3 * volume / (4 * np.pi)) ** (1 / 3) / analytic.volume - 1):+.2f} %",
+    }
+    if case.cells >= RESOLVED:
+        if np.abs(found - 1).max() > ROUND:
+            raise CheckFailed(f"the front is not round: {found.min():.3f} to {found.max():.3f} of the analytic radius")
+        if abs(found.mean() - 1) > RADIUS:
+            raise CheckFailed(f"the front's mean radius is {found.mean():.3f} of the analytic one")
+    return lines
 
 
 def draw(file: Path, case: Problem, state: State) -> None:
@@ -100,14 +120,14 @@ def draw(file: Path, case: Problem, state: State) -> None:
     centre = at[source[:2]]
     if len(case.places) == 1:
         turn = np.linspace(0, 2 * np.pi, 200)
-        radius = radii(case, state)[1] / chemistry.PARSEC
+        radius = front.analytic(case.density).half * chemistry.stroemgren(case.density) / chemistry.PARSEC
         axes.plot(
             centre[0] + radius * np.cos(turn),
             centre[1] + radius * np.sin(turn),
             color="tab:red",
             linestyle="--",
             linewidth=1.2,
-            label="Strömgren's radius",
+            label="analytic front",
         )
     inside = case.places[case.places[:, 2] == source[2]]
     axes.plot(at[inside[:, 0]], at[inside[:, 1]], "*", color="gold", markersize=9, linestyle="", label="source")
@@ -118,37 +138,32 @@ def draw(file: Path, case: Problem, state: State) -> None:
 
 def run(given: argparse.Namespace) -> None:
     case = problem(given.cells, given.sources, given.seed, given.opening, given.density)
-    sums = HubSums(given.ranks, given.cluster)
-    state = solve(case, sums)
-    apart = float(np.abs(solve(case, serial).neutral - state.neutral).max())
-    rounds, last = len(state.budgets), state.budgets[-1]
-    measured, analytic = (radius / chemistry.PARSEC for radius in radii(case, state))
-    count = given.cells**3
-    processors = rounds * sums.processors_us(count // 8)
-    width = last.edge * case.edge**3 / (4 * np.pi * (measured * chemistry.PARSEC) ** 2) / chemistry.PARSEC
+    nodes = WAYS[given.by](given.ranks, given.cluster)
+    state = solve(case, nodes)
+    apart = float(np.abs(solve(case, Alone()).neutral - state.neutral).max())
+    rounds, times = len(state.budgets), nodes.times
     lines = {
-        "radius, measured": f"{measured:.2f} pc",
-        "radius, analytic": f"{analytic:.2f} pc",
-        "difference": f"{100 * (measured / analytic - 1):+.2f} %",
-        "edge's width": f"{width:.2f} pc",
-        "photons that escape": f"{100 * last.right * last.escaped:.2f} %",
-        "rays a cell": f"{state.rays / count:.1f}",
-        "rounds": str(rounds),
-        "serial run, largest difference": f"{apart:.1e}",
+        **(check(case, state) if given.sources == 1 else {}),
+        "photons that escape": f"{100 * state.budgets[-1].escaped:.2f} %",
+        "rays a cell": f"{state.rays / given.cells**3:.1f}",
+        "one box, largest difference": f"{apart:.1e}",
         "bits": digest(state),
-        "sums, of each rank": f"{rounds} x {count // given.ranks * RECORD / 1024:.0f} KByte",
-        "by hubs": f"{sums.us / 1e3:.3f} ms",
-        "by processors": f"{processors / 1e3:.3f} ms",
+        "rounds": str(rounds),
+        "time of a round": f"{times.total / rounds:.1f} us",
+        "computation": f"{times.computation / rounds:.1f} us",
+        "puts": f"{times.puts / rounds:.1f} us",
+        "reductions": f"{times.reductions / rounds:.1f} us",
+        "communication": f"{100 * times.share:.1f} %",
     }
     ranks = f"{given.ranks} rank{'s' * (given.ranks > 1)}"
     sources = f"{given.sources} source{'s' * (given.sources > 1)}"
-    print(f"{sources} in {given.cells} cubed cells, {ranks}, {given.cluster}\n")
+    print(f"{sources} in {given.cells} cubed cells, {ranks}, {given.cluster}, by {given.by}s\n")
     for name, value in lines.items():
         print(f"{name:32}{value:>18}")
     if given.plot:
         draw(given.plot, case, state)
     if apart > AGREES:
-        raise CheckFailed(f"without hubs, a cell's neutral part differs by {apart:.1e}")
+        raise CheckFailed(f"in one box without hubs, a cell's neutral part differs by {apart:.1e}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

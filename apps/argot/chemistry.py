@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Isothermal pure hydrogen, photons of 13.6 eV, on-the-spot absorption of recombinations to the ground state (case B).
 
-Values (the density is an option): I. T. Iliev et al., "Cosmological radiative transfer codes comparison project I",
+Values: I. T. Iliev et al., "Cosmological radiative transfer codes comparison project I",
 MNRAS 371 (2006), test 1. Its source, in a corner of the box, is here in the middle of eight such boxes.
 """
 
@@ -16,6 +16,7 @@ RECOMBINATION = 2.59e-13  # cubic cm per second, at 10^4 K
 CROSS_SECTION = (
     6.3e-18  # square cm, at 13.6 eV (D. E. Osterbrock, "Astrophysics of gaseous nebulae", 1989, section 2.1)
 )
+DENSITY = 1e-3  # of hydrogen, per cubic cm
 BOX = 2 * 6.6 / 5.4  # in Stroemgren radii: box of 6.6 kpc, radius of 5.4 kpc
 
 

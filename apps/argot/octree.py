@@ -19,7 +19,13 @@ class Group:
     at: NDArray[np.float64]  #: centre of luminosity
     luminosity: float
     size: float  #: edge of its cube
-    parts: tuple[Group, ...] = ()  #: empty: all its sources are in one cell
+    parts: tuple[Group, ...] = ()  #: at most eight; empty: all its sources are in one cell
+
+    def walk(self) -> Iterator[Group]:
+        """Yields the group, then its parts and theirs."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
 
 
 def tree(places: NDArray[np.int64], luminosities: NDArray[np.float64], edge: int) -> Group:

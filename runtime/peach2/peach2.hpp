@@ -86,10 +86,11 @@ class Peach2 {
 
   /// A group of nodes that reduce together; the first one is the root.
   class Group;
-  /// Makes a group, an operation of all its nodes. Each node receives results at `at` of its processor's memory. Uses
-  /// two contexts from `how.context`, or three if there are more nodes than record slots in a calculator. A node's
-  /// operation ends when the nodes that it will write to are set up.
-  Group group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how = {});
+  /// Makes a group, an operation of all its nodes. Each node receives results at `at` of each of `memories`: its
+  /// processor's and its GPUs'. Uses two contexts from `how.context`, or three if there are more nodes than record slots
+  /// in a calculator. A node's operation ends when the nodes that it will write to are set up.
+  Group group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how = {},
+              const std::vector<unsigned>& memories = {kProcessor});
   /// Contributes the data of one of the group's nodes; all nodes must call it. No host is involved in between.
   Outcome reduce(Group& group, unsigned node, const Sources& from);
 
@@ -154,7 +155,8 @@ class Peach2 {
   void check(const Reduction& how, unsigned node, const Sources& from) const;
   void check_length(std::size_t copies, Descriptors in) const;
   void check_area(std::size_t descriptors) const;
-  void check_group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) const;
+  void check_group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how,
+                   const std::vector<unsigned>& memories) const;
   void writable(const std::string& what, std::uint64_t to, std::uint64_t bytes) const;
   /// Calls visit(node, context) for each context whose beats or register overlap the range.
   template <class Visit>
@@ -195,6 +197,7 @@ class Peach2::Group {
   std::uint32_t age_ = 0;  ///< recoveries of its Peach2 before it was made
   std::vector<unsigned> nodes_;
   std::uint64_t at_ = 0;
+  bool to_processor_ = true;
   std::uint64_t flag_ = 0;  ///< address of the root's flag in its hub's working RAM
   Reduction how_;
   std::vector<std::uint32_t> sequence_;  ///< by node

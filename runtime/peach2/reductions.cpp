@@ -138,7 +138,8 @@ Outcome Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, con
 
 // --- Groups
 
-void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) const {
+void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how,
+                         const std::vector<unsigned>& memories) const {
   check(how);
   const Shape shape(fabric_.config().sums, nodes.size(), how);
   const auto contexts = fabric_.config().contexts;
@@ -153,8 +154,17 @@ void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, c
   require(how.context + shape.levels < contexts,
           "a group of " + std::to_string(nodes.size()) + " nodes needs " + std::to_string(shape.levels + 1) +
               " contexts from " + std::to_string(how.context) + " on; the last one is " + std::to_string(contexts - 1));
-  check_area(1 + shape.most + 3 * shape.leaders());
-  map_.of_processor("results of " + std::to_string(how.record_bytes) + " bytes", at, how.record_bytes);
+  require(
+      !memories.empty() && std::set(memories.begin(), memories.end()).size() == memories.size() &&
+          *std::ranges::max_element(memories) < kMemories,
+      "the results of a group go to at least one memory of each node, and to each once: 0 is the processor's, 1 and 2 "
+      "are the GPUs'");
+  check_area(1 + shape.most * (1 + memories.size()) + 3 * shape.leaders());
+  const std::string results = "results of " + std::to_string(how.record_bytes) + " bytes";
+  if (std::ranges::find(memories, kProcessor) != memories.end()) map_.of_processor(results, at, how.record_bytes);
+  require(at % 4 == 0 && at < kProcessorBytes && how.record_bytes <= kProcessorBytes - at,
+          results + " at " + std::to_string(at) + ": must be a multiple of 4, and within a memory of " +
+              std::to_string(kProcessorBytes) + " bytes");
   for (const unsigned node : nodes)
     for (unsigned level = 0; level <= shape.levels; ++level) {
       const Owner owner = nodes_[node].contexts[how.context + level].owner;
@@ -167,9 +177,9 @@ void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, c
 /// Sets up a group's processors and hubs before the first reduction.
 class Peach2::Making {
  public:
-  Making(Peach2& hubs, const std::vector<unsigned>& nodes, const Reduction& how, const Shape& shape,
-         std::uint32_t number)
-      : hubs_(hubs), nodes_(nodes), how_(how), shape_(shape), number_(number) {}
+  Making(Peach2& hubs, const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how,
+         const std::vector<unsigned>& memories, const Shape& shape, std::uint32_t number)
+      : hubs_(hubs), nodes_(nodes), at_(at), how_(how), memories_(memories), shape_(shape), number_(number) {}
 
   /// Record and flag are adjacent in the head of the last context's area, and are sent as one.
   [[nodiscard]] std::uint64_t head(unsigned node) const { return hub_address(node, area(top())); }
@@ -215,9 +225,13 @@ class Peach2::Making {
     hubs_.set_up(node, again, records * record(), true);
   }
   [[nodiscard]] std::vector<Copy> to_members(std::vector<Copy> copies, std::size_t first) const {
-    for (std::size_t i = members(first); i-- > 0;)  // the leader last, since it may then begin the next reduction
-      copies.push_back(
-          {memory_address(nodes_[first + i], kProcessor, group_result(own())), head(nodes_[first]), record() + 4});
+    const std::uint64_t from = head(nodes_[first]);
+    for (std::size_t i = members(first); i-- > 0;) {  // the leader last, since it may then begin the next reduction
+      const unsigned node = nodes_[first + i];
+      for (const unsigned memory : memories_)  // before the flag, which follows them on the same way
+        if (memory != kProcessor) copies.push_back({memory_address(node, memory, at_), from, record()});
+      copies.push_back({memory_address(node, kProcessor, group_result(own())), from, record() + 4});
+    }
     return copies;
   }
   /// A leader's calculator combines its members' records, and its result is copied to the root's calculator.
@@ -263,23 +277,27 @@ class Peach2::Making {
 
   Peach2& hubs_;
   const std::vector<unsigned>& nodes_;
+  std::uint64_t at_;
   const Reduction& how_;
+  const std::vector<unsigned>& memories_;
   Shape shape_;
   std::uint32_t number_;
 };
 
-Peach2::Group Peach2::group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) {
-  check_group(nodes, at, how);
+Peach2::Group Peach2::group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how,
+                            const std::vector<unsigned>& memories) {
+  check_group(nodes, at, how, memories);
   const Shape shape(fabric_.config().sums, nodes.size(), how);
   for (const unsigned node : nodes)
     for (unsigned level = 0; level <= shape.levels; ++level)
       nodes_[node].contexts[how.context + level].owner = Owner::group;
-  Making making(*this, nodes, how, shape, ++groups_);
+  Making making(*this, nodes, at, how, memories, shape, ++groups_);
   making.all();
   Group group;
   group.nodes_ = nodes;
   group.age_ = recoveries_;
   group.at_ = at;
+  group.to_processor_ = std::ranges::find(memories, kProcessor) != memories.end();
   group.flag_ = making.head(nodes.front()) + how.record_bytes;
   group.how_ = how;
   group.sequence_.resize(fabric_.nodes());
@@ -302,14 +320,17 @@ Outcome Peach2::reduce(Group& group, unsigned node, const Sources& from) {
   add_chain(node, into_calculator(node, from, group.how_), Descriptors::ram, false, times);
   // The hub writes to the library's memory, so data of the program at `at` are never taken for a flag.
   const std::uint64_t at = group.at_, result = group_result(group.how_.context);
-  fabric_.node(node).processor().await(result + record, sequence,
-                                       [this, node, at, result, record, end = ends(times)](Tick cycle) {
-                                         std::vector<std::byte> data(record);
-                                         auto& memory = fabric_.node(node).host().memory(kProcessor);
-                                         memory.read(result, data);
-                                         memory.write(at, data);
-                                         end(cycle);
-                                       });
+  fabric_.node(node).processor().await(
+      result + record, sequence,
+      [this, node, at, result, record, copies = group.to_processor_, end = ends(times)](Tick cycle) {
+        if (copies) {
+          std::vector<std::byte> data(record);
+          auto& memory = fabric_.node(node).host().memory(kProcessor);
+          memory.read(result, data);
+          memory.write(at, data);
+        }
+        end(cycle);
+      });
   return times;
 }
 

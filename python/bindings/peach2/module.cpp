@@ -98,10 +98,12 @@ class Hubs {
   Outcome reduce(Number node, Number to, const Sources& from, const Reduction& how, bool by_hub) {
     return front_.reduce(of(node), to, from, how, by_hub);
   }
-  std::shared_ptr<Peach2::Group> group(const std::vector<Number>& nodes, Number at, const Reduction& how) {
-    std::vector<unsigned> made;
+  std::shared_ptr<Peach2::Group> group(const std::vector<Number>& nodes, Number at, const Reduction& how,
+                                       const std::vector<Number>& memories) {
+    std::vector<unsigned> made, to;
     for (const Number node : nodes) made.push_back(of(node));
-    return std::make_shared<Peach2::Group>(front_.group(made, at, how));
+    for (const Number memory : memories) to.push_back(narrow<unsigned>("a memory", memory));
+    return std::make_shared<Peach2::Group>(front_.group(made, at, how, to));
   }
   Outcome reduce_in(Peach2::Group& group, Number node, const Sources& from) {
     return front_.reduce(group, of(node), from);

@@ -82,6 +82,30 @@ def test_two_levels_with_late_leaders(late: tuple[int, ...]) -> None:
     assert all(node.counts()["dropped"] == 0 for node in hubs.nodes)
 
 
+@pytest.mark.parametrize("memories", [(1,), (2, 1), (0, 1, 2)])
+@pytest.mark.parametrize("nodes", [[0], [3, 1, 2], list(range(16))])
+def test_results_go_to_the_memories_that_the_group_names(nodes: list[int], memories: tuple[int, ...]) -> None:
+    """A sum of whole numbers, in each of these memories of each member when its operation has ended, and in no other."""
+    hubs = Hubs("peach2")
+    group = hubs.group(nodes, RESULT, memories=memories)
+    for turn in range(1, 4):
+        bring(hubs, group, turn, 8)
+        hubs.run()
+        for node in hubs.nodes:
+            for number, memory in enumerate((node.processor, *node.gpus)):
+                receives = node.number in nodes and number in memories
+                wanted = np.full(8, 8 * turn * len(nodes) if receives else 0, np.float32)
+                assert memory.read(RESULT, 8, np.float32).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("memories", [(), (0, 0), (3,), (1 << 40,)])
+def test_memories_that_receive_no_results(memories: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="memory"):
+        Hubs("peach2-ring-4").group([0, 1], RESULT, memories=memories)
+    with pytest.raises(InputError, match="within a memory"):
+        Hubs("peach2-ring-4").group([0, 1], (1 << 33) - 16, memories=(1,))
+
+
 def test_two_groups_of_overlapping_nodes_at_once() -> None:
     hubs = Hubs("peach2-ring-4")
     groups = hubs.group([0, 1, 2], RESULT, Reduction(context=0)), hubs.group([3, 2, 1], RESULT, Reduction(context=2))

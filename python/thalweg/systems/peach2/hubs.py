@@ -293,7 +293,7 @@ class Group:
     nodes : tuple of int
         The members.
     at : int
-        Offset of the result in each processor's memory, in bytes.
+        Offset of the result in each of the memories that receive it, in bytes.
     """
 
     def __init__(self, hubs: Hubs, nodes: Sequence[int], at: int, sim: _sim.Group) -> None:
@@ -301,7 +301,7 @@ class Group:
         self._hubs, self._sim = hubs, sim
 
     def reduce(self, node: int, sources: Sources) -> Operation:
-        """Contributes a node's records, and waits until the result is in its processor's memory.
+        """Contributes a node's records, and waits until the result is in the node's memories.
 
         All nodes of the group must take part. `sources` are pairs (address, bytes). Raises InputError.
         """
@@ -516,7 +516,9 @@ class Hubs:
         self.stops = 0  #: number of stopped runs, which discard pending operations
         self._kept: list[RecordedOperation] | None = [] if record else None
 
-    def group(self, nodes: Sequence[int], at: int, how: Reduction | None = None) -> Group:
+    def group(
+        self, nodes: Sequence[int], at: int, how: Reduction | None = None, memories: Sequence[int] = (0,)
+    ) -> Group:
         """Creates a group of nodes that reduce together.
 
         Parameters
@@ -524,9 +526,11 @@ class Hubs:
         nodes : sequence of int
             Node numbers; the first is the root.
         at : int
-            Offset of the results in every processor's memory.
+            Offset of the results in each memory that receives them.
         how : Reduction, optional
             Operator, type and record size.
+        memories : sequence of int
+            Numbers of each node's memories that receive results: 0 the processor's, 1 and 2 those of the GPUs.
 
         Returns
         -------
@@ -538,9 +542,10 @@ class Hubs:
             An argument is invalid.
         """
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
+        receive = [whole("memories", memory) for memory in listed("memories", memories)]
         at = whole("at", at)
         with _translated_errors():
-            return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster)))
+            return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster), receive))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
         """Loads the address windows of each hub: tuples (port, mask, lower, upper), in pages of 4 KByte.
