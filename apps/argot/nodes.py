@@ -18,7 +18,7 @@ import numpy as np
 from mesh import MOST_BOXES
 from numpy.typing import NDArray
 from thalweg.errors import CheckFailed, InputError
-from thalweg.peach2 import Hubs, Memory, Node, Operation, Reduction
+from thalweg.peach2 import Hubs, Kernel, Memory, Node, Operation, Reduction
 
 PARTS = MOST_BOXES // 2
 """Parts of the mesh, each of two boxes, that calculators sum."""
@@ -59,7 +59,7 @@ class Mesh(Protocol):
     gpus: int
 
     def step(self, messages: Sequence[Message], kernels_ns: Mapping[int, float]) -> list[Values]:
-        """Delivers messages, then executes each GPU's kernels. Returns what has arrived, in the order of `messages`."""
+        """Delivers messages, then executes each GPU's kernels. Returns what these see of the messages, in the same order."""
 
     def total(self, records: Sequence[Records], to_gpus: bool) -> NDArray[np.floating]:
         """Sums by field the records (boxes x cells x fields) of each GPU's boxes of the finest division, those with the
@@ -104,30 +104,33 @@ class Nodes(ABC):
             if message.values.nbytes > SLOT:
                 raise InputError(f"{message.values.nbytes} bytes of optical depths for a GPU; the maximum is {SLOT}")
             self._gpu(message.source).write(OUT + message.side * SLOT, message.values)
-        operations, longest = [], 0.0
+        operations: list[Operation] = []
+        kernels: list[tuple[list[Message], Kernel]] = []
         for rank, node in enumerate(self.nodes):
             operations += self._send(node, [each for each in messages if self._rank(each.source) == rank])
-            operations += self._receive(node, [each for each in messages if self._rank(each.target) == rank])
-            if kernels := [ns for gpu, ns in kernels_ns.items() if self._rank(gpu) == rank]:
-                operations.append(node.work(max(kernels)))
-                longest = max(longest, max(kernels) / 1e3)
-        span = self._run(operations)
+            incoming = [each for each in messages if self._rank(each.target) == rank]
+            operations += self._receive(node, incoming)
+            if own := [ns for gpu, ns in kernels_ns.items() if self._rank(gpu) == rank]:
+                kernel = node.kernel(max(own), [self._arrival(message) for message in incoming])
+                kernels.append((incoming, kernel))
+        span = self._run([*operations, *(kernel for _, kernel in kernels)])
+        longest = max(kernel.time_us for _, kernel in kernels)
         self.times.computation += longest
         self.times.puts += span - longest
-        return [
-            self._gpu(message.target).read(IN + message.side * SLOT, message.values.size, np.float32)
-            for message in messages
-        ]
+        seen = {message[:3]: data for own, kernel in kernels for message, data in zip(own, kernel.seen, strict=True)}
+        return [seen[message[:3]].view(np.float32) for message in messages]
 
     def total(self, records: Sequence[Records], to_gpus: bool) -> Records:
         self._sequence += 1
         for gpu, own in enumerate(records):
             self._gpu(gpu).write(RECORDS, own)
         self.times.reductions += self._sum(records[0].shape[1], to_gpus)
-        places = (
-            [gpu for node in self.nodes for gpu in node.gpus] if to_gpus else [node.processor for node in self.nodes]
-        )
-        results = [place.read(RESULT, FIELDS, np.float32) for place in places]
+        if to_gpus:
+            kernels = [node.kernel(0, [(gpu.address(RESULT), RECORD) for gpu in node.gpus]) for node in self.nodes]
+            self.hubs.run()
+            results = [seen.view(np.float32) for kernel in kernels for seen in kernel.seen]
+        else:
+            results = [node.processor.read(RESULT, FIELDS, np.float32) for node in self.nodes]
         if any(result.tobytes() != results[0].tobytes() for result in results):
             raise CheckFailed("nodes have different sums")
         return results[0]
@@ -155,6 +158,10 @@ class Nodes(ABC):
     def _gpu(self, gpu: int) -> Memory:
         return self.nodes[self._rank(gpu)].gpus[gpu // len(self.nodes)]
 
+    def _arrival(self, message: Message) -> tuple[int, int]:
+        """Address and size of a message in the target's memory."""
+        return self._gpu(message.target).address(IN + message.side * SLOT), message.values.nbytes
+
     def _flag(self, message: Message) -> int:
         """Place of a message's flag in the target's processor memory."""
         return FLAGS + 4 * self._slot(message)
@@ -168,15 +175,14 @@ class Nodes(ABC):
             return []
         copies = []
         for message in messages:
-            source, target = self._gpu(message.source), self._gpu(message.target)
-            there = self.hubs.nodes[target.node].processor
+            source, there = self._gpu(message.source), self.nodes[self._rank(message.target)].processor
             if staged:
                 place = (
                     there.address(STAGED + self._slot(message) * SLOT),
                     node.processor.address(self._staged(message)),
                 )
             else:
-                place = target.address(IN + message.side * SLOT), source.address(OUT + message.side * SLOT)
+                place = self._arrival(message)[0], source.address(OUT + message.side * SLOT)
             copies.append((*place, message.values.nbytes))
             copies.append((there.address(self._flag(message)), node.processor.address(SENT_FLAG), 4))
         flag = node.store(node.processor.address(SENT_FLAG), np.uint32(self._sequence))
@@ -199,7 +205,10 @@ class HubNodes(Nodes):
         return self._put(node, messages, staged=False)
 
     def _receive(self, node: Node, messages: Sequence[Message]) -> list[Operation]:
-        return [node.wait_for(self._flag(message), self._sequence) for message in messages]
+        waits = [node.wait_for(self._flag(message), self._sequence) for message in messages]
+        # The flag goes to the processor's memory, and tells nothing of what a GPU sees.
+        targets = sorted({message.target for message in messages})
+        return waits + [node.flush(self._gpu(target)) for target in targets]
 
     def _sum(self, cells: int, to_gpus: bool) -> float:
         operations = []
@@ -214,6 +223,8 @@ class HubNodes(Nodes):
                 ]
                 sources = [(node.processor.address(SUMS), len(parts) * RECORD)]
             operations.append(self.group.reduce(rank, sources))
+            if to_gpus:
+                operations += [node.flush(gpu) for gpu in node.gpus]
         return self._run(operations)
 
     def _part(self, part: int, size: int) -> list[tuple[int, int]]:

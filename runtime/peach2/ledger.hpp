@@ -18,8 +18,9 @@ namespace thalweg::peach2 {
 /// Begin and end of an operation, in cycles of the packet clock; negative before.
 struct Times {
   Tick begin = -1, end = -1;
-  std::string error;  ///< reason if it failed, one line
-  std::string what;   ///< the operation, for messages
+  std::string error;                         ///< reason if it failed, one line
+  std::string what;                          ///< the operation, for messages
+  std::vector<std::vector<std::byte>> seen;  ///< what a kernel has read
   Handle handle = 0;
 };
 using Outcome = std::shared_ptr<const Times>;

@@ -3,6 +3,8 @@
 #include "peach2/peach2.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "core/require.hpp"
 #include "peach2/bytes.hpp"
@@ -207,6 +209,48 @@ Outcome Peach2::work(unsigned node, Tick cycles) {
   const auto times = begin(node, "work");
   fabric_.node(node).processor().work(cycles, ends(times));
   return times;
+}
+
+Outcome Peach2::kernel(unsigned node, Tick cycles, const Sources& reads) {
+  check_node(node);
+  require(cycles >= 0, "a kernel of " + std::to_string(cycles) + " cycles; must be at least 0");
+  for (const auto& [at, bytes] : reads) {
+    const auto place = map_.readable("a kernel's read", node, at, bytes);
+    require(place.part == Location::Part::gpu0 || place.part == Location::Part::gpu1,
+            "a kernel's read of " + std::to_string(bytes) + " bytes at " + hex(at) + ": that is " + place.name() +
+                "; a kernel reads its GPU's memory");
+  }
+  const auto times = begin(node, "a kernel");
+  fabric_.node(node).processor().work(cycles, ends(times), [this, node, reads, times](Tick cycle) {
+    for (const auto& [at, bytes] : reads) {
+      const auto place = map_.locate(at);
+      auto& seen = times->seen.emplace_back(bytes);
+      const unsigned memory = place.part == Location::Part::gpu0 ? kGpu0 : kGpu1;
+      if (const auto unseen = fabric_.node(node).host().read_by_gpu(cycle, memory, place.at, seen)) {
+        const auto ns = std::llround(1e9 * static_cast<double>(cycle - unseen->arrived) / fabric_.cycles_per_second());
+        times->error = place.name() + " gave its kernel old data: it does not yet see the write of " +
+                       std::to_string(unseen->before.size()) + " bytes to " + hex(at - place.at + unseen->at) +
+                       " by node " + std::to_string(unseen->source.node) + ", which arrived " + std::to_string(ns) +
+                       " ns before; flush the GPU first";
+        stale_.push_back(times->error);
+      }
+    }
+  });
+  return times;
+}
+
+Outcome Peach2::flush(unsigned node, unsigned gpu) {
+  check_node(node);
+  require(gpu < kMemories - 1, "GPU " + std::to_string(gpu) + " does not exist; a node has 0 and 1");
+  const auto times = begin(node, "a flush");
+  fabric_.node(node).processor().flush(kGpu0 + gpu, ends(times));
+  return times;
+}
+
+std::string Peach2::take_stale() {
+  std::string lines;
+  for (const auto& line : std::exchange(stale_, {})) lines += (lines.empty() ? "" : "\n") + line;
+  return lines;
 }
 
 Outcome Peach2::copy(unsigned node, Processor::MemoryAddress to, Processor::MemoryAddress from, std::uint64_t bytes) {

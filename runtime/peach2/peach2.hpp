@@ -67,6 +67,15 @@ class Peach2 {
   /// Copies between memories of the node, by the processor's and the GPU's own means.
   Outcome copy(unsigned node, Processor::MemoryAddress to, Processor::MemoryAddress from, std::uint64_t bytes);
 
+  /// GPUs of the node run kernels for `cycles`, which read ranges (address, bytes) of their memories at the beginning; the
+  /// data are in the outcome's `seen`. A GPU sees a write that came over PCI Express only some time after its arrival.
+  /// Before, unless flushed, kernels read the old data; the operation's error says so, and so does take_stale().
+  Outcome kernel(unsigned node, Tick cycles, const Sources& reads);
+  /// The processor reads GPU `gpu` (0 or 1), which thus sees all writes that have arrived.
+  Outcome flush(unsigned node, unsigned gpu);
+  /// A line for each read of old data since the last call.
+  [[nodiscard]] std::string take_stale();
+
   /// The DMA controller executes copies from the node's own memories in order, and notifies the processor at the end.
   /// With `waits` the processor waits for that.
   Outcome chain(unsigned node, const std::vector<Copy>& copies, Descriptors in = Descriptors::ram, bool waits = true);
@@ -184,6 +193,7 @@ class Peach2 {
   std::uint32_t groups_ = 0;  ///< number of groups made
   std::uint32_t recoveries_ = 0;
   Ledger ledger_;
+  std::vector<std::string> stale_;
 };
 
 class Peach2::Group {

@@ -32,6 +32,7 @@ class Host {
   };
   struct Config {
     std::array<MemoryConfig, kMemories> memories;
+    Tick gpu_landing = 1;                ///< cycles from the end of a packet until a GPU sees its data
     unsigned packets = 32, units = 256;  ///< receive buffer at each end of a link
     unsigned rate = 16, scale = 1;       ///< bytes that the link carries in `scale` cycles
   };
@@ -54,6 +55,43 @@ class Host {
 
   [[nodiscard]] SparseMemory& memory(unsigned number) { return *memories_.at(number); }
   void listen(Listener& listener) { listener_ = &listener; }
+
+  /// A read by the GPU itself, which sees a write only `gpu_landing` cycles after its arrival, or once a read over PCI
+  /// Express has flushed it: reads do not pass writes. Returns the last write in the range that it does not see.
+  struct Unseen {
+    Tick arrived = 0;
+    Source source;
+    std::uint64_t at = 0;
+    std::vector<std::byte> before{};  ///< what it has overwritten
+  };
+  [[nodiscard]] std::optional<Unseen> read_by_gpu(Tick cycle, unsigned number, std::uint64_t at,
+                                                  std::span<std::byte> to) {
+    memory(number).read(at, to);
+    std::optional<Unseen> last;
+    for (auto write = unseen_[number].rbegin(); write != unseen_[number].rend(); ++write) {
+      const auto [first, end] = overlap(*write, at, to.size());
+      if (write->arrived + config_.gpu_landing <= cycle || first >= end) continue;
+      std::ranges::copy(std::span(write->before).subspan(first - write->at, end - first),
+                        to.subspan(first - at).begin());
+      if (!last) last = *write;
+    }
+    return last;
+  }
+  /// Cycles from a read to its first byte.
+  [[nodiscard]] Tick read_latency(unsigned number) const {
+    return static_cast<Tick>(std::ceil(config_.memories.at(number).read_latency));
+  }
+  /// Writes without simulated time: also a GPU sees the data.
+  void set(unsigned number, std::uint64_t at, std::span<const std::byte> data) {
+    memory(number).write(at, data);
+    for (auto& write : unseen_[number]) {
+      const auto [first, end] = overlap(write, at, data.size());
+      if (first < end)
+        std::ranges::copy(data.subspan(first - at, end - first), write.before.begin() + (first - write.at));
+    }
+  }
+  /// The GPU sees all writes that have arrived.
+  void flush(unsigned number) { unseen_.at(number).clear(); }
 
   /// A posted write of the processor, at most one packet.
   void store(std::uint64_t address, std::span<const std::byte> data) { add_write(stores_, address, data); }
@@ -173,6 +211,7 @@ class Host {
     auto& memory = *memories_[place->memory];
     const auto data = std::span(data_).subspan(place->at % kLineBytes, dwords * 4);
     const unsigned first = write.first_enable, last = dwords == 1 ? 15 : write.last_enable;
+    if (place->memory != kProcessor) remember(cycle, *place, data.size());
     if (first == 15 && last == 15) {
       memory.write(place->at, data);
     } else {
@@ -182,6 +221,17 @@ class Host {
       }
     }
     if (listener_) listener_->wrote(cycle, place->memory, place->at, data.size());
+  }
+  /// First and last offset of what a write and a range have in common, the last one excluded.
+  [[nodiscard]] static std::pair<std::uint64_t, std::uint64_t> overlap(const Unseen& write, std::uint64_t at,
+                                                                       std::size_t bytes) {
+    return {std::max(at, write.at), std::min(at + bytes, write.at + write.before.size())};
+  }
+  void remember(Tick cycle, const MemoryAddress& place, std::size_t bytes) {
+    auto& unseen = unseen_[place.memory];
+    while (!unseen.empty() && unseen.front().arrived + config_.gpu_landing <= cycle) unseen.pop_front();
+    unseen.push_back({cycle, source_of(header_[0]), place.at, std::vector<std::byte>(bytes)});
+    memories_[place.memory]->read(place.at, unseen.back().before);
   }
   void read(Tick cycle) {
     const auto request = spec::PcieMemoryRead::unpack(header_);
@@ -207,6 +257,8 @@ class Host {
   unsigned node_;
   Listener* listener_ = nullptr;
   std::array<std::optional<SparseMemory>, kMemories> memories_;
+  std::array<std::deque<Unseen>, kMemories>
+      unseen_;  ///< writes to GPUs in order of arrival, the last `gpu_landing` cycles'
   Egress egress_;
   std::deque<HubWord> stores_, answers_;
   std::deque<HubWord>* within_ = nullptr;  ///< queue whose packet is partly sent

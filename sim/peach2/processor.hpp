@@ -55,7 +55,15 @@ class Processor final : public Component, public Host::Listener {
 
   // Each of these appends an operation to the queue.
 
-  void work(Tick cycles, Then then = {}) { add({.kind = Kind::work, .cycles = cycles, .then = std::move(then)}); }
+  /// `start` is called in the cycle in which the work begins.
+  void work(Tick cycles, Then then = {}, Then start = {}) {
+    add({.kind = Kind::work, .cycles = cycles, .then = std::move(then), .start = std::move(start)});
+  }
+  /// Reads a GPU's memory. The read does not pass writes that have arrived before it, so the GPU sees them when it ends.
+  void flush(unsigned memory, Then then = {}) {
+    work(config_.store, [this, memory](Tick) { host_.flush(memory); });
+    work(host_.read_latency(memory) + config_.landing, std::move(then));
+  }
   /// Stores to the hub, or through it to other nodes: at most `kStoreBytes`; size and address are multiples of 4.
   void store(std::uint64_t address, std::vector<std::byte> data, Then then = {}) {
     add({.kind = Kind::store, .address = address, .data = std::move(data), .then = std::move(then)});
@@ -177,7 +185,7 @@ class Processor final : public Component, public Host::Listener {
     std::vector<std::byte> data{};
     MemoryAddress from{}, to{};
     std::size_t bytes = 0;
-    Then then{};
+    Then then{}, start{};
     std::function<void(std::span<const std::byte>)> take{};
   };
 
@@ -224,6 +232,7 @@ class Processor final : public Component, public Host::Listener {
     const auto& front = queue_.front();
     switch (front.kind) {
       case Kind::work:
+        if (front.start) front.start(cycle);
         return wake(cycle + std::max<Tick>(front.cycles, 1));
       case Kind::store:
       case Kind::load:

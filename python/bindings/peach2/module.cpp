@@ -48,6 +48,12 @@ class WritesLost : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Kernels have read old data; what() has a line for each read.
+class StaleRead : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The bound fabric with its front.
 class Hubs {
  public:
@@ -65,7 +71,11 @@ class Hubs {
   [[nodiscard]] double cycles_per_second() const { return fabric_.cycles_per_second(); }
 
   void write(Number node, Number memory, Number at, const nb::bytes& data) {
-    place(node, memory, at, data.size()).write(at, view(data));
+    auto& to = place(node, memory, at, data.size());
+    if (memory == kHubMemory)
+      to.write(at, view(data));
+    else
+      fabric_.node(of(node)).host().set(static_cast<unsigned>(memory), at, view(data));
   }
   nb::bytes read(Number node, Number memory, Number at, Number count) {
     const auto& from = place(node, memory, at, count);
@@ -79,15 +89,13 @@ class Hubs {
   Outcome await(Number node, Number at, Number value) {
     return front_.await(of(node), at, narrow<std::uint32_t>("the value of a wait", value));
   }
-  Outcome work(Number node, double ns) {
-    constexpr double kMost = 1e15;  // 11 days
-    require(ns >= 0 && ns <= kMost, "work of " + std::to_string(ns) + " ns; must be 0 to 1e15");
-    return front_.work(of(node), static_cast<Tick>(std::llround(ns * 1e-9 * cycles_per_second())));
-  }
+  Outcome work(Number node, double ns) { return front_.work(of(node), cycles(ns)); }
   Outcome copy(Number node, Number to, Number to_at, Number from, Number from_at, Number bytes) {
     return front_.copy(of(node), {narrow<unsigned>("a memory", to), to_at},
                        {narrow<unsigned>("a memory", from), from_at}, bytes);
   }
+  Outcome kernel(Number node, double ns, const Sources& reads) { return front_.kernel(of(node), cycles(ns), reads); }
+  Outcome flush(Number node, Number gpu) { return front_.flush(of(node), narrow<unsigned>("a GPU", gpu)); }
   Outcome chain(Number node, const std::vector<std::tuple<Number, Number, Number>>& copies, bool in_host, bool waits) {
     std::vector<Copy> made;
     made.reserve(copies.size());
@@ -115,13 +123,15 @@ class Hubs {
     try {
       front_.run();
     } catch (const Stuck& stuck) {
-      const auto lost = front_.settle();
+      const auto lost = front_.settle(), stale = front_.take_stale();
       front_.recover();
-      Stuck with_losses(stuck.what() + (lost.empty() ? "" : "\n" + lost), stuck.blocked);
+      Stuck with_losses(stuck.what() + after_line(lost) + after_line(stale), stuck.blocked);
       with_losses.ticks_per_second = stuck.ticks_per_second;
       throw with_losses;
     }
-    if (const auto lost = front_.settle(); !lost.empty()) throw WritesLost(lost);
+    const auto lost = front_.settle(), stale = front_.take_stale();
+    if (!lost.empty()) throw WritesLost(lost + after_line(stale));
+    if (!stale.empty()) throw StaleRead(stale);
   }
   Outcome abort(Number node, unsigned channel) { return front_.abort(of(node), channel); }
   Outcome reset(Number node) { return front_.reset(of(node)); }
@@ -172,6 +182,12 @@ class Hubs {
     }
     return tables;
   }
+  static std::string after_line(const std::string& lines) { return lines.empty() ? "" : "\n" + lines; }
+  [[nodiscard]] Tick cycles(double ns) const {
+    constexpr double kMost = 1e15;  // 11 days
+    require(ns >= 0 && ns <= kMost, "work of " + std::to_string(ns) + " ns; must be 0 to 1e15");
+    return static_cast<Tick>(std::llround(ns * 1e-9 * cycles_per_second()));
+  }
   template <class To>
   static To narrow(const char* what, Number value) {
     require(value <= std::numeric_limits<To>::max(), what + (" is " + std::to_string(value)) + "; the largest is " +
@@ -206,12 +222,21 @@ class Hubs {
 NB_MODULE(_sim, module) {
   module.doc() = "Clusters of PEACH2 hubs.";
   nb::exception<WritesLost>(module, "WritesLost");
+  nb::exception<StaleRead>(module, "StaleRead");
   nb::exception<HubDifference>(module, "Difference");
 
   nb::class_<Times>(module, "Times")
       .def_ro("begin", &Times::begin, "cycle of the packet clock; negative before the operation begins")
       .def_ro("end", &Times::end)
-      .def_ro("error", &Times::error, "reason for a failure; empty if there was none");
+      .def_ro("error", &Times::error, "reason for a failure; empty if there was none")
+      .def_prop_ro(
+          "seen",
+          [](const Times& times) {
+            std::vector<nb::bytes> ranges;
+            for (const auto& range : times.seen) ranges.emplace_back(range.data(), range.size());
+            return ranges;
+          },
+          "what a kernel has read, by range");
   nb::class_<Reduction>(module, "Reduction")
       .def(
           "__init__",
@@ -238,6 +263,8 @@ NB_MODULE(_sim, module) {
       .def("wait_for", &Hubs::await)
       .def("work", &Hubs::work, nb::arg("node"), nb::arg("ns"))
       .def("copy", &Hubs::copy)
+      .def("kernel", &Hubs::kernel)
+      .def("flush", &Hubs::flush)
       .def("chain", &Hubs::chain)
       .def("get", &Hubs::get)
       .def("reduce", &Hubs::reduce)

@@ -93,6 +93,7 @@ Node::Config node_config(const Values& values, const Hub::Config& hub, double ne
     config.host.memories[m].read_latency = net.exact(processor ? "processor_read_ns" : "gpu_read_ns");
     config.host.memories[m].read_rate = net.bytes(processor ? "processor_read_gb" : "gpu_read_gb");
   }
+  config.host.gpu_landing = net.whole("gpu_landing_ns");
   config.processor = {.store = net.whole("store_ns"),
                       .landing = net.whole("landing_ns"),
                       .poll = net.whole("poll_ns"),

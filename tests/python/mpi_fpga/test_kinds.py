@@ -107,6 +107,7 @@ host_link_ns = 140
 processor_read_ns = 240
 processor_read_gb = 8
 landing_ns = 120
+gpu_landing_ns = 350
 store_ns = 120
 poll_ns = 12
 gpu_read_ns = 240

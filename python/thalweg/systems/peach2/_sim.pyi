@@ -8,6 +8,9 @@ import thalweg.errors
 class WritesLost(Exception):
     pass
 
+class StaleRead(Exception):
+    pass
+
 class Difference(Exception):
     pass
 
@@ -22,6 +25,10 @@ class Times:
     @property
     def error(self) -> str:
         """reason for a failure; empty if there was none"""
+
+    @property
+    def seen(self) -> list[bytes]:
+        """what a kernel has read, by range"""
 
 class Reduction:
     def __init__(self, context: int, op: int, type: int, record_bytes: int, tree: bool) -> None: ...
@@ -74,6 +81,10 @@ class Hubs:
     def work(self, node: int, ns: float) -> Times: ...
 
     def copy(self, arg0: int, arg1: int, arg2: int, arg3: int, arg4: int, arg5: int, /) -> Times: ...
+
+    def kernel(self, arg0: int, arg1: float, arg2: Sequence[tuple[int, int]], /) -> Times: ...
+
+    def flush(self, arg0: int, arg1: int, /) -> Times: ...
 
     def chain(self, arg0: int, arg1: Sequence[tuple[int, int, int]], arg2: bool, arg3: bool, /) -> Times: ...
 

@@ -77,6 +77,9 @@ class Node(dram.Ddr3):
     processor_read_gb: float = Field(gt=0, le=1e3, description="GB/s of reads from the processor's memory")
     gpu_read_ns: float = Field(ge=0, le=1e6, description="the same of a GPU's memory")
     gpu_read_gb: float = Field(gt=0, le=1e3, description="the same of a GPU's memory")
+    gpu_landing_ns: float = Field(
+        ge=1, le=1e6, description="latency from a packet at the root complex until its data are visible to the GPU"
+    )
     store_ns: float = Field(
         ge=1, le=1e6, description="latency from a processor's store to its packet at the root complex"
     )

@@ -54,6 +54,13 @@ class WritesLost(FabricStopped):
     """
 
 
+class StaleRead(FabricStopped):
+    """Kernels read GPU memory before it was flushed, and got old data; the message has a line for each read.
+
+    The line is also the `error` of the kernel, which is not `done`. All operations have been executed.
+    """
+
+
 @contextmanager
 def _translated_errors() -> Iterator[None]:
     """Translates the simulator's exceptions into InputError or other classes of thalweg.errors."""
@@ -65,6 +72,8 @@ def _translated_errors() -> Iterator[None]:
         raise CheckFailed(str(error)) from None
     except _sim.WritesLost as error:
         raise WritesLost(str(error)) from None
+    except _sim.StaleRead as error:
+        raise StaleRead(str(error)) from None
 
 
 class Operation:
@@ -134,6 +143,16 @@ class Operation:
         if cycle < 0:
             raise InputError("the operation has not been executed: call run() first")
         return cycle
+
+
+class Kernel(Operation):
+    """An operation of a node's GPUs, returned by `Node.kernel`."""
+
+    @property
+    def seen(self) -> list[NDArray[np.uint8]]:
+        """The bytes that the kernel has read, by range. Raises InputError if it has not been executed."""
+        self._run(self._times.end)
+        return [np.frombuffer(data, np.uint8) for data in self._times.seen]
 
 
 class RecordedOperation(NamedTuple):
@@ -357,6 +376,25 @@ class Node:
     def work(self, ns: float) -> Operation:
         """Keeps the processor busy for `ns` nanoseconds."""
         return self._op("work", real("ns", ns))
+
+    def kernel(self, ns: float, reads: Sequence[tuple[int, int]] = ()) -> Kernel:
+        """Runs a kernel on the node's GPUs for `ns` nanoseconds; the processor waits for it.
+
+        `reads` are pairs (address, bytes) in the GPUs' memories, which the kernel reads at its start. A GPU sees what the
+        network has written only after the cluster's `gpu_landing_ns`, or after `flush`. Until then the kernel gets the
+        old data, and `Hubs.run` raises StaleRead.
+        """
+        duration, ranges = real("ns", ns), rows("reads", reads, ("address", "bytes"))
+        with _translated_errors():
+            kernel = Kernel(self.hubs, self._sim.kernel(self.number, duration, ranges))
+        self.hubs._keep(self.number, "kernel", kernel, duration, ranges)
+        return kernel
+
+    def flush(self, gpu: Memory) -> Operation:
+        """Makes all writes that have arrived visible to a GPU of this node: the processor reads a word of its memory."""
+        if gpu not in self.gpus:
+            raise InputError(f"flush() of node {self.number} needs one of its GPUs' memories, not {_named(gpu)}")
+        return self._op("flush", gpu.number - 1)
 
     def copy(self, to: Memory, to_at: int, source: Memory, source_at: int, count: int) -> Operation:
         """Copies `count` bytes between memories of this node without the hub, as processor and GPUs do."""
@@ -589,10 +627,12 @@ class Hubs:
             A deadlock; the message says what each processor waits for.
         WritesLost
             Writes were refused or dropped; the message says where.
+        StaleRead
+            Kernels read data that were not yet visible to their GPU.
         """
         try:
             with _translated_errors():
                 self._sim.run()
         except FabricStopped as stopped:
-            self.stops += not isinstance(stopped, WritesLost)
+            self.stops += not isinstance(stopped, WritesLost | StaleRead)
             raise

@@ -38,6 +38,10 @@ def about(name: str, arguments: Sequence[Any]) -> dict[str, object]:
                 "bytes": sum(count for _, _, count in copies),
                 "to": ", ".join({_place(to): 0 for to, *_ in copies}),
             }
+        case "kernel", (_, reads):
+            return {"bytes": sum(count for _, count in reads)}
+        case "flush", (gpu,):
+            return {"gpu": gpu}
         case "reduce", (_, sources, *_):
             return {"bytes": sum(count for _, count in sources)}
     return {}
