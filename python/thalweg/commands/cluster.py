@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from thalweg.cluster import Cluster, draw, load, topology
+from thalweg.cluster.describe import describe
 from thalweg.cluster.file import presets
 from thalweg.cluster.header import header
 from thalweg.cluster.kinds import Assembled
@@ -124,6 +125,22 @@ def header_(cluster: str, output: Path) -> None:
             f"{found.name} has no node and link types, which a header describes; only clusters with [nodes] and [links] tables have them"
         )
     write_text(output, header(found))
+
+
+@command.command("describe")
+@CLUSTER
+@click.option("-o", "--output", type=OutputFile(), metavar="FILE", default="-", help="Output file [default: stdout].")
+def describe_(cluster: str, output: Path) -> None:
+    """Write a cluster's description as text that C++ programs load.
+
+    `thalweg::load_description` reads it (sim/cluster/description_file.hpp), for programs that link the simulator's libraries.
+    """
+    found = load(cluster)
+    if not isinstance(found, Assembled):
+        raise InputError(
+            f"{found.name} has no node and link types to describe; only clusters with [nodes] and [links] tables have them"
+        )
+    write_text(output, describe(found))
 
 
 @command.command()

@@ -162,6 +162,21 @@ T part(std::span<const std::byte> data, std::size_t at) {
 
 }  // namespace
 
+Tables tables_of(const Description& description) {
+  Tables tables;
+  for (const auto& node : description.nodes) {
+    const auto& numbers = node.values.get<std::vector<std::int64_t>>("window_table");
+    require(numbers.size() % 4 == 0,
+            node.values.of() + ": window_table has " + std::to_string(numbers.size()) + " numbers; each window has 4");
+    auto& table = tables.emplace_back();
+    for (std::size_t at = 0; at < numbers.size(); at += 4) {
+      const auto number = [&](std::size_t field) { return static_cast<std::uint32_t>(numbers[at + field]); };
+      table.push_back({true, number(0), number(1), number(2), number(3)});
+    }
+  }
+  return tables;
+}
+
 std::unique_ptr<HubModel> Fabric::sim_hub(const Hub::Config& config, std::uint16_t own, unsigned, Domain&, Domain&) {
   return std::make_unique<SimHub>(config, own);
 }

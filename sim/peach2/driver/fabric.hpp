@@ -64,6 +64,9 @@ using Wiring = std::vector<std::array<std::optional<PortOf>, kLinks>>;
 /// The windows of each hub.
 using Tables = std::vector<std::vector<Window>>;
 
+/// The windows in a description of `thalweg cluster describe`. Throws std::invalid_argument if a node has none.
+[[nodiscard]] Tables tables_of(const Description& description);
+
 class Fabric final : public Engine {
  public:
   /// Makes the hub of a node.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from thalweg.errors import InputError
-from thalweg.peach2 import Hubs, Kernel, StaleRead
+from thalweg.peach2 import Cluster, Hubs, Kernel, StaleRead
 
 SIZE = 512
 FLAG = 1 << 20
@@ -72,17 +72,25 @@ def test_old_data_are_the_same_in_every_run() -> None:
     assert stale(Hubs("peach2-ring-4")).tobytes() == stale(Hubs("peach2-ring-4")).tobytes()
 
 
-@pytest.mark.parametrize("by", ["flush", "delay"])
+@pytest.mark.parametrize("by", ["flush", "delay", "nothing", "the other GPU"])
 def test_a_kernel_sees_all_after_a_flush_or_the_delay(by: str) -> None:
-    hubs = Hubs("peach2-ring-4")
+    """With a delay of 5 us, far longer than a flush: a store's way to the root complex, the GPU's read latency, and the
+    landing of the answer."""
+    hubs = Hubs(Cluster.load("peach2-ring-4").with_node(gpu_landing_ns=5000))
     write_and_flag(hubs)
     b = hubs.nodes[1]
-    operation = b.flush(b.gpus[1]) if by == "flush" else b.work(350)
+    flushes = [b.flush(gpu) for gpu in b.gpus if by == ("flush" if gpu.number == 2 else "the other GPU")]
+    if by == "delay":
+        b.work(5000)
     reader = kernel(hubs)
-    hubs.run()
-    assert (reader.seen[0] == NEW).all() and (reader.seen[1] == 0).all() and reader.done
-    # a store's way to the root complex, the GPU's read latency, and the landing of the answer
-    assert operation.time_us == pytest.approx(0.48 if by == "flush" else 0.35, abs=0.01)
+    if by in ("flush", "delay"):
+        hubs.run()
+        assert (reader.seen[0] == NEW).all() and (reader.seen[1] == 0).all() and reader.done
+    else:
+        with pytest.raises(StaleRead):
+            hubs.run()
+        assert (reader.seen[0] == OLD).all()
+    assert all(flush.time_us == pytest.approx(0.48, abs=0.01) for flush in flushes)
 
 
 def test_reads_over_pci_express_do_not_pass_writes() -> None:

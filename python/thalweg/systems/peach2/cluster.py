@@ -203,6 +203,10 @@ class Cluster(Uniform[Node, Pcie]):
         """Returns a line about the proved routes, and its figures."""
         return f"{super().checked()[0]}, routes proved", self.proof.as_dict()
 
+    def of_node(self, node: int) -> Mapping[str, Any]:
+        """Returns the address windows of a node's hub: port, mask, lower and upper bound of each."""
+        return {"window_table": [number for window in self.windows[node] for number in window]}
+
     def hops(self, one: int, other: int) -> int:
         """Returns the number of cables between two nodes on the route."""
         return int(self._paths.steps[one, other])
