@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protocol between a rank and the server: the layout of their shared memory.
 //
-// A rank posts submissions into its ring and parks; the server works only while no rank runs, posts completions into the
-// ring of a parked rank, and resumes it. So each field has one writer at a time, and the server owns virtual time.
+// A rank posts submissions into its ring, and its thread parks; the server works only while no thread runs, posts completions into
+// the ring of a rank, and resumes the threads that wait for them. So each field has one writer at a time, and the server owns
+// virtual time.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,8 @@ namespace thalweg::mpi {
 using Time = std::int64_t;
 inline constexpr Time kForever = INT64_MAX;
 
+inline constexpr std::size_t kThreads = 256;  ///< threads of one rank that may call MPI
+inline constexpr std::size_t kDepth = 24;     ///< length of a thread's path up to which equal times are ordered by it
 inline constexpr std::size_t kRing = 256;        ///< entries in each ring of submissions and of completions
 inline constexpr std::size_t kWaitIds = 64;      ///< request ids that fit in a parked rank's slot; more need its heap
 inline constexpr std::size_t kFunctions = 1536;  ///< maximum number of MPI functions that are counted
@@ -107,6 +110,7 @@ struct Submission {
   Reason reason = Reason::none;
   Pattern pattern = Pattern::none;
   bool synchronous = false;
+  std::uint16_t thread = 0;  ///< number of the thread that posts it
   bool apart = false;  ///< creation: only its members call; the n-th creation with a tag is the n-th on each member
   char detail[kDetail] = {};
   char site[kSite] = {};  ///< of a collective: call site in the program, file+0xaddress
@@ -129,6 +133,10 @@ struct Reply {
 };
 
 enum class State : std::uint32_t {
+  unused,    ///< no thread has this slot
+  resumed,   ///< created, or resumed by the server; counts as running, although it may not have woken up yet
+  fresh,     ///< running, and has not called MPI yet
+  helper,    ///< has slept without having called MPI; does not count as running
   running,
   native,    ///< running, inside an MPI call that needs no virtual time; becomes `outside` if it blocks
   parked,    ///< sleeps on its bell
@@ -138,33 +146,57 @@ enum class State : std::uint32_t {
   leaving,   ///< ends the run or its process; sleeps on its bell until the server has recorded the others' state
 };
 
-struct Slot {
+/// True if virtual time may not pass a thread in this state, which may run.
+constexpr bool counts(State state) {
+  return state == State::resumed || state == State::fresh || state == State::running || state == State::native;
+}
+
+/// State of one thread of a rank. A rank has one, unless it has got MPI_THREAD_MULTIPLE.
+struct ThreadSlot {
   std::atomic<State> state{State::running};
-  std::atomic<std::uint32_t> bell{0};       ///< futex on which a parked rank sleeps; rung to wake it
+  std::atomic<std::uint32_t> bell{0};  ///< futex on which a parked thread sleeps; rung to wake it
+  // A parked thread waits until `need` of the named requests have completed, or until a time.
+  Time clock = 0;  ///< in: time of parking; out: time at which the thread resumes
+  Time since = 0;  ///< start of the wait; when polling, the first poll since the last event
+  Time until = kForever;
+  std::uint64_t wait_ids = 0;  ///< offset of the requests' ids
+  std::uint32_t wait_count = 0;
+  std::uint32_t need = 0;
+  std::uint16_t function = 0;  ///< of the call that parked
+  bool alert = false;          ///< any event (Slot::happened) also resumes the thread
+  bool yields = false;         ///< waits for no event, only lets other threads run
+  bool was_outside = false;    ///< with `yields`: it has returned from a call that does not use the fabric
+  std::atomic<bool> progressing_mpi{false};  ///< the thread is progressing the MPI library's queues
+  // State of a running thread that the server reads without its cooperation.
+  std::atomic<std::uint64_t> borders{0};  ///< number of call entries and exits; odd inside a call
+  std::atomic<Time> resumed{0};           ///< its clock when it last left a call
+  // Of each thread after the rank's first one.
+  std::atomic<bool> passed{false};         ///< virtual time has passed it, as it slept outside MPI
+  std::atomic<std::uint64_t> life{0};      ///< number of the thread among all that the rank has created
+  std::atomic<std::int32_t> system_id{0};  ///< 0 until it has started
+  std::atomic<std::int32_t> joins{-1};     ///< number of the slot of the thread that it joins
+  std::uint32_t depth = 0;                 ///< length of its path; the first thread's is empty
+  std::uint32_t path[kDepth] = {};         ///< its parent's path, and its number among the parent's children
+  std::uint64_t inline_ids[kWaitIds] = {};
+};
+
+/// State of a rank, which its threads share.
+struct Slot {
   std::atomic<std::uint32_t> exiting{0};    ///< the process calls exit
   std::atomic<std::uint32_t> aborting{0};   ///< MPI_Abort was called, or MPI `failed`, with `abort_code`
   std::atomic<std::uint32_t> disagrees{0};  ///< a reply reported a fatal disagreement, which ends the run
   bool failed = false;                      ///< an error was fatal
   std::int32_t abort_code = 0;
-  std::uint32_t node = 0;  ///< node of the rank
-  // The rank is parked until `need` of the named requests have completed, or until a time.
-  Time clock = 0;  ///< in: time of parking; out: time at which the rank resumes
-  Time since = 0;  ///< start of the wait; when polling, the first poll since the last event
-  Time until = kForever;
-  std::uint64_t happened = 0;  ///< out: number of completed requests and arrived messages
-  std::uint64_t wait_ids = 0;  ///< offset of the requests' ids
-  std::uint32_t wait_count = 0;
-  std::uint32_t need = 0;
-  std::uint16_t function = 0;  ///< of the call that parked
-  bool alert = false;          ///< any event (`happened`) also resumes the rank
-  bool yields = false;         ///< waits for no event, only lets other ranks run
-  bool was_outside = false;    ///< with `yields`: it has returned from a call that does not use the fabric
-  std::atomic<bool> progressing_mpi{false};  ///< the rank is progressing the MPI library's queues
-  // State of a running rank that the server reads without its cooperation.
-  std::atomic<std::uint64_t> borders{0};     ///< number of call entries and exits; odd inside a call
+  std::uint32_t node = 0;                     ///< node of the rank
+  std::atomic<std::uint64_t> happened{0};     ///< number of completed requests and arrived messages
+  std::atomic<Time> latest{0};                ///< latest time at which a thread has resumed
+  std::atomic<std::uint32_t> lives{0};        ///< number of threads with a slot so far, besides the first one
+  std::atomic<std::uint32_t> high{1};         ///< number of slots that have been used
+  std::atomic<std::uint32_t> callers{1};      ///< threads that have called MPI
+  std::atomic<bool> in_team{false};           ///< the last thread that parked did so in a parallel region of OpenMP
+  std::atomic<std::int32_t> wanted_level{0};  ///< of threads, as the program asked for
+  std::atomic<std::int32_t> given_level{0};
   std::atomic<std::uint64_t> file_calls{0};  ///< file calls; each counts as progress, but takes no virtual time
-  std::atomic<Time> resumed{0};              ///< its clock when it last left a call
-  std::uint64_t inline_ids[kWaitIds] = {};
   std::atomic<std::uint64_t> calls[kFunctions] = {};
   launch::Ring<Submission, kRing> submissions;
   launch::Ring<Reply, kRing> replies;
@@ -179,8 +211,9 @@ struct alignas(64) Chunk {
 struct Header {
   std::uint32_t magic = launch::kMagic;
   std::uint32_t ranks = 0;
-  std::atomic<std::uint32_t> running{0};   ///< ranks in State::running
-  std::atomic<std::uint32_t> doorbell{0};  ///< futex on which the server sleeps; rung when the last rank parks
+  std::atomic<std::uint32_t> running{0};   ///< threads whose state counts()
+  std::atomic<std::uint32_t> doorbell{0};  ///< futex on which the server sleeps; rung when the last running thread parks,
+  std::atomic<std::uint32_t> threaded{0};  ///< and if this is not 0, when any thread parks: others may sleep outside MPI
   std::atomic<std::uint32_t> native{0};    ///< ranks in MPI calls that may need progress of the MPI library on others
 };
 
@@ -189,7 +222,10 @@ constexpr std::uint64_t page_up(std::uint64_t bytes) {
   return (bytes + 4095) / 4096 * 4096;
 }
 constexpr std::uint64_t slot_offset(std::uint64_t rank) {
-  return page_up(sizeof(Header)) + rank * page_up(sizeof(Slot));
+  return page_up(sizeof(Header)) + rank * (page_up(sizeof(Slot)) + page_up(kThreads * sizeof(ThreadSlot)));
+}
+constexpr std::uint64_t thread_offset(std::uint64_t rank, std::uint64_t thread) {
+  return slot_offset(rank) + page_up(sizeof(Slot)) + thread * sizeof(ThreadSlot);
 }
 constexpr std::uint64_t heap_offset(std::uint64_t ranks, std::uint64_t rank) {
   return slot_offset(ranks) + rank * kHeapBytes;

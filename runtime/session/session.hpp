@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients whose programs run outside virtual time: each runs, or is parked until its operations complete.
+// Clients whose programs run outside virtual time: each runs, or is parked until its operations complete. The requests belong to
+// an owner, which has one client or several: any of them may wait for a request.
 // Time advances to the earliest moment at which a running client may act.
 #pragma once
 
@@ -24,42 +25,56 @@ struct Wait {
   bool yields = false;  ///< no condition: resumes when the other clients can advance no further
 };
 
-/// `Request` has a number `id`, unique among the client's pending requests; `Reply` has that `id`, and the time `at` from which the
-/// client may see it.
+/// `Request` has a number `id`, unique among its owner's pending requests; `Reply` has that `id`, and the time `at` from which the
+/// owner may see it.
 template <class Request, class Reply>
 class Session {
  public:
-  /// `lookahead`: minimum ticks until an action of one client can affect another.
-  Session(queue::Timeline& timeline, std::size_t clients, Tick lookahead)
-      : timeline_(timeline), lookahead_(lookahead), clients_(clients) {}
-
-  void request(unsigned client, const Request& request) {
-    clients_[client].pending.emplace(request.id, Asked{request});
+  /// Starts with `owners`, each with one client of the same number. `lookahead`: minimum ticks until an action of one owner can
+  /// affect another.
+  Session(queue::Timeline& timeline, std::size_t owners, Tick lookahead)
+      : timeline_(timeline), lookahead_(lookahead), owners_(owners), clients_(owners) {
+    for (unsigned owner = 0; owner < owners; ++owner) clients_[owner].owner = owner;
   }
-  /// The client's pending request, or null.
-  [[nodiscard]] const Request* pending(unsigned client, std::uint64_t id) const {
-    const auto found = clients_[client].pending.find(id);
-    return found == clients_[client].pending.end() ? nullptr : &found->second.request;
+  /// Adds a client of an owner, and returns its number.
+  [[nodiscard]] unsigned add_client(unsigned owner) {
+    clients_.emplace_back().owner = owner;
+    return static_cast<unsigned>(clients_.size() - 1);
+  }
+
+  /// Gives a client, which is not parked, to another owner.
+  void give(unsigned client, unsigned owner) { clients_[client].owner = owner; }
+
+  void request(unsigned owner, const Request& request) { owners_[owner].pending.emplace(request.id, Asked{request}); }
+  /// The owner's pending request, or null.
+  [[nodiscard]] const Request* pending(unsigned owner, std::uint64_t id) const {
+    const auto found = owners_[owner].pending.find(id);
+    return found == owners_[owner].pending.end() ? nullptr : &found->second.request;
   }
   /// Completes a pending request.
-  void complete(unsigned client, const Reply& reply) {
-    Client& owner = clients_[client];
-    const auto found = owner.pending.find(reply.id);
-    const bool awaited = owner.parked && found->second.parking == owner.parking;
-    owner.pending.erase(found);
-    owner.outbox.push_back(reply);
-    if (awaited && owner.missing > 0 && --owner.missing == 0) wake(client, reply.at);
+  void complete(unsigned owner, const Reply& reply) {
+    Owner& of = owners_[owner];
+    const auto found = of.pending.find(reply.id);
+    const std::vector<Waiter> waiters = std::move(found->second.waiters);
+    of.pending.erase(found);
+    of.outbox.push_back(reply);
+    for (const auto& [number, parking] : waiters) {
+      Client& client = clients_[number];
+      if (client.parked && client.parking == parking && client.missing > 0 && --client.missing == 0)
+        wake(number, reply.at);
+    }
   }
   /// Notes an event that no request of the client waits for.
   void happened(unsigned client, Tick at) {
     if (clients_[client].parked && clients_[client].alert) wake(client, at);
   }
-  /// Replies not delivered to the client yet.
-  [[nodiscard]] std::deque<Reply>& outbox(unsigned client) { return clients_[client].outbox; }
+  /// Replies not delivered to the owner yet.
+  [[nodiscard]] std::deque<Reply>& outbox(unsigned owner) { return owners_[owner].outbox; }
 
   /// Parks the client at time `at` of its own clock.
   void park(unsigned client, Tick at, const Wait& wait) {
     Client& parked = clients_[client];
+    Owner& owner = owners_[parked.owner];
     parked.parked = true;
     parked.parking += 1;
     parked.since = parked.clock = at;
@@ -68,14 +83,16 @@ class Session {
     if (wait.yields) return yielding_.push_back(client);
     std::uint32_t open = 0;
     for (const std::uint64_t id : wait.ids)
-      if (const auto found = parked.pending.find(id); found != parked.pending.end()) {
-        found->second.parking = parked.parking;
+      if (const auto found = owner.pending.find(id); found != owner.pending.end()) {
+        auto& waiters = found->second.waiters;
+        std::erase_if(waiters, [&](const Waiter& waiter) { return waiter.client == client; });
+        waiters.push_back({client, parked.parking});
         ++open;
       }
     const auto done = static_cast<std::uint32_t>(wait.ids.size()) - open;
     parked.missing = wait.need > done ? wait.need - done : 0;
     if (parked.missing == 0 && wait.until == kNever) return wake(client, at);
-    if (parked.missing == 0 && wait.need != 0) return wake(client, std::min(wait.until, first_reply(parked, wait.ids)));
+    if (parked.missing == 0 && wait.need != 0) return wake(client, std::min(wait.until, first_reply(owner, parked.clock, wait.ids)));
     if (wait.until != kNever)
       timeline_.at(wait.until, [this, client, parking = parked.parking, until = wait.until] {
         if (clients_[client].parked && clients_[client].parking == parking) wake(client, until);
@@ -105,13 +122,20 @@ class Session {
   }
 
  private:
+  struct Waiter {
+    unsigned client;
+    std::uint64_t parking;  ///< number of the client's last parking that waits for the request
+  };
   struct Asked {
     Request request;
-    std::uint64_t parking = 0;  ///< number of the last parking that waits for it
+    std::vector<Waiter> waiters{};
   };
-  struct Client {
+  struct Owner {
     std::unordered_map<std::uint64_t, Asked> pending;
     std::deque<Reply> outbox;
+  };
+  struct Client {
+    unsigned owner = 0;
     bool parked = false, ready = false, alert = false;
     std::uint64_t parking = 0;  ///< number of parkings, so that an old timer has no effect
     std::uint32_t missing = 0;  ///< number of replies that it still waits for
@@ -119,11 +143,11 @@ class Session {
   };
 
   /// Earliest completion time of the undelivered replies to `ids`, but not before the client's clock; the clock if there are none.
-  [[nodiscard]] static Tick first_reply(const Client& of, std::span<const std::uint64_t> ids) {
+  [[nodiscard]] static Tick first_reply(const Owner& of, Tick clock, std::span<const std::uint64_t> ids) {
     Tick first = kNever;
     for (const Reply& reply : of.outbox)
       if (std::ranges::find(ids, reply.id) != ids.end()) first = std::min<Tick>(first, reply.at);
-    return first == kNever ? of.clock : std::max(of.clock, first);
+    return first == kNever ? clock : std::max(clock, first);
   }
   void wake(unsigned client, Tick at) {
     Client& woken = clients_[client];
@@ -136,6 +160,7 @@ class Session {
 
   queue::Timeline& timeline_;
   const Tick lookahead_;
+  std::vector<Owner> owners_;
   std::vector<Client> clients_;
   std::vector<unsigned> ready_, yielding_;
   Tick horizon_ = kNever;  ///< running or ready clients cannot affect others before this time

@@ -18,11 +18,7 @@ int forget(MPI_Comm, int, void* value, void*) {
 }
 
 void release(std::uint32_t number) {
-  if (!process().joined()) return;
-  Submission part;
-  part.action = Action::release;
-  part.communicator = number;
-  process().post(part, false);
+  if (process().joined()) process().release(number);
 }
 
 }  // namespace

@@ -20,8 +20,12 @@ class Duplicates final : public Chores {
     while (!turns_.empty() && end_first(false)) continue;
     busy_ = false;
   }
+  /// Other threads may use the process meanwhile.
   void finish(const Duplicate& duplicate) {
-    while (!duplicate.complete()) end_first(true);
+    while (!duplicate.complete()) {
+      end_first(!process().threads());
+      process().let_others();
+    }
   }
   void begin_all() override {
     begin_those([](const Duplicate&) { return true; });
@@ -103,7 +107,9 @@ void give_turn(const std::shared_ptr<Duplicate>& duplicate) {
 }
 
 int finish(const Duplicate& duplicate) {
-  process().natively([&] { return duplicates().finish(duplicate), MPI_SUCCESS; });
+  process().begin_native();
+  duplicates().finish(duplicate);
+  process().end_native();
   return duplicate.error();
 }
 

@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "mpi/interposer/sessions.hpp"
 
 namespace thalweg::mpi::on {
@@ -22,15 +20,10 @@ int Init(Native native) {
 }
 
 int Init_thread(int required, int* provided, int* argc, char*** argv) {
-  // MPI gets the requested level: MPICH yields the processor between polls only if other threads may wait for it.
   const int error = begin(PMPI_Init_thread(argc, argv, required, provided));
-  *provided = std::min<int>(*provided, MPI_THREAD_SERIALIZED);
-  return error;
-}
-
-int Query_thread(int* provided) {
-  const int error = PMPI_Query_thread(provided);
-  *provided = std::min<int>(*provided, MPI_THREAD_SERIALIZED);
+  if (error != MPI_SUCCESS) return error;
+  process().note_level(required, *provided);
+  if (*provided == MPI_THREAD_MULTIPLE) process().begin_threads();
   return error;
 }
 

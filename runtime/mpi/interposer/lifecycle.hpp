@@ -7,9 +7,7 @@
 namespace thalweg::mpi::on {
 
 int Init(Native native);
-/// Grants MPI_THREAD_SERIALIZED at most, because a rank has one clock.
 int Init_thread(int required, int* provided, int* argc, char*** argv);
-int Query_thread(int* provided);
 int Finalize(Native native);
 int Abort(Native native, int code);
 /// Virtual seconds since MPI_Init.

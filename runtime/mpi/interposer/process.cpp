@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 #include <utility>
 
 #include "launch/futex.hpp"
+#include "mpi/interposer/pthreads.hpp"
 #include "mpi/interposer/site.hpp"
 
 namespace thalweg::mpi {
@@ -41,9 +43,9 @@ constexpr rlim_t kDescriptors = 4096;          // a launcher passes on about 4 p
   _exit(125);
 }
 
-std::int64_t processor_ns() {
+std::int64_t processor_ns(clockid_t meter) {
   timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(meter, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
@@ -126,10 +128,17 @@ void Process::join(int rank, int size) {
   connect(path);
   heap_.place(memory_, descriptor_, heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_)),
               heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_) + 1));
-  if (const char* skew = std::getenv("THALWEG_SKEW")) skew_ = Skew(skew, rank_ - first_, ticks_per_second_);
+  if (const char* skew = std::getenv("THALWEG_SKEW"))
+    first_thread_.skew = Skew(skew, rank_ - first_, ticks_per_second_);
   auto* shared = reinterpret_cast<std::array<std::atomic<std::uint64_t>, kFunctions>*>(&slot_->calls);
   for (std::size_t f = 0; f < kFunctions; ++f) (*shared)[f] = early_calls_[f].load();
   calls_ = shared;
+}
+
+void Process::note_level(int wanted, int given) {
+  if (!joined()) return;
+  slot_->wanted_level = wanted;
+  slot_->given_level = given;
 }
 
 void Process::connect(const char* path) {
@@ -149,7 +158,10 @@ void Process::connect(const char* path) {
     socket_ = high;
   }
   // A child would keep the socket open when this process executes another program.
-  pthread_atfork(nullptr, nullptr, [] { close(process().socket_); });
+  pthread_atfork(nullptr, nullptr, [] {
+    close(process().socket_);
+    process().threads_ = false;
+  });
 
   launch::Hello hello;
   hello.rank = rank_;
@@ -185,20 +197,25 @@ void Process::connect(const char* path) {
   memory_ = static_cast<std::byte*>(memory);
   header_ = reinterpret_cast<Header*>(memory_);
   slot_ = &slot(static_cast<std::uint32_t>(rank_));
-  slot_->borders = 1;  // called within MPI_Init
+  first_thread_.slot = &thread_slot(static_cast<std::uint32_t>(rank_), 0);
+  first_thread_.slot->borders = 1;  // called within MPI_Init
+  first_thread_.slot->system_id = gettid();
+  first_thread_.called = true;
   ticks_per_second_ = static_cast<double>(welcome.ticks_per_second);
   ticks_per_ns_ = ticks_per_second_ * 1e-9 * welcome.compute_scale;
 }
 
 void Process::finish() {
-  slot_->clock = clock_;
+  me().slot->clock = clock();
+  free_other_slots();
   stop_running(State::finished);
   slot_ = nullptr;
 }
 
 void Process::rest() {
   come_back();
-  slot_->clock = clock_;
+  me().slot->clock = clock();
+  free_other_slots();
   rests_ = true;
   stop_running(State::resting);
 }
@@ -233,48 +250,109 @@ void Process::exit() {
 /// Delays the end of the process until the server has recorded the state of the other ranks, which the launcher then kills.
 void Process::stay_until_seen() {
   if (std::exchange(stayed_, true)) return;
-  slot_->clock = clock_;
-  slot_->function = function_;
-  State was = State::running;
-  if (!slot_->state.compare_exchange_strong(was, State::leaving) &&
-      (was != State::native || !slot_->state.compare_exchange_strong(was, State::leaving)))
-    return;
-  if (header_->running.fetch_sub(1) == 1) launch::ring(header_->doorbell);
+  ThreadSlot* const own = me().slot;
+  if (own == nullptr) return;
+  own->clock = clock();
+  own->function = function();
+  for (State was = own->state.load();;) {
+    if (!counts(was)) return;
+    if (own->state.compare_exchange_strong(was, State::leaving)) break;
+  }
+  unlock();
+  header_->running.fetch_sub(1);
+  launch::ring(header_->doorbell);
   char byte = 0;
   for (int naps = 0; naps < kStayNaps; ++naps) {
-    const std::uint32_t bell = slot_->bell.load();
-    if (slot_->state.load() != State::leaving || recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0) return;
-    launch::futex_wait(slot_->bell, bell, kNap);
+    const std::uint32_t bell = own->bell.load();
+    if (own->state.load() != State::leaving || recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0) return;
+    launch::futex_wait(own->bell, bell, kNap);
   }
 }
 
-void Process::enter(std::uint16_t function, const void* site) {
-  if (depth_++ != 0) return;
-  function_ = function;
-  site_ = site;
-  if (!joined()) return;
-  slot_->borders.fetch_add(1);
-  if (ticks_per_ns_ == 0) return;
-  fraction_ += static_cast<double>(processor_ns() - processor_ns_) * ticks_per_ns_;
-  const auto whole = static_cast<Time>(fraction_);
-  clock_ += whole;
-  fraction_ -= static_cast<double>(whole);
+bool Process::enter(std::uint16_t function, const void* site) {
+  Thread& thread = me();
+  const bool locks = threads_ && !thread.locks;
+  if (locks) lock_again(true);
+  if (thread.depth++ != 0) return locks;
+  thread.function = function;
+  thread.site = site;
+  if (!joined()) return locks;
+  if (threads_) note_first_call(thread);
+  thread.slot->borders.fetch_add(1);
+  add_own_work(thread);
+  catch_up(thread);
+  return locks;
 }
 
-void Process::leave() {
-  if (--depth_ != 0 || !joined()) return;
-  if (ticks_per_ns_ != 0) processor_ns_ = processor_ns();
-  slot_->resumed.store(clock_);
-  slot_->borders.fetch_add(1);
+void Process::leave(bool locked) {
+  Thread& thread = me();
+  if (--thread.depth == 0 && joined()) {
+    if (ticks_per_ns_ != 0) {
+      // The other threads of a rank may work for the only one that calls MPI.
+      const bool one = slot_->callers.load(std::memory_order_relaxed) == 1;
+      thread.meter = one ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID;
+      thread.processor_ns = processor_ns(thread.meter);
+    }
+    thread.slot->resumed.store(thread.clock);
+    thread.slot->borders.fetch_add(1);
+  }
+  if (locked) unlock();
+}
+
+/// Adds the processor time since the thread's last call to its clock.
+void Process::add_own_work(Thread& thread) {
+  if (ticks_per_ns_ == 0) return;
+  const std::int64_t now = processor_ns(thread.meter);
+  thread.fraction += static_cast<double>(now - thread.processor_ns) * ticks_per_ns_;
+  thread.processor_ns = now;
+  const auto whole = static_cast<Time>(thread.fraction);
+  thread.clock += whole;
+  thread.fraction -= static_cast<double>(whole);
+}
+
+/// Advances the clock of a thread that has slept outside MPI to that of the thread that woke it, or a later one.
+void Process::catch_up(Thread& thread) {
+  if (thread.slot->passed.load() && thread.slot->passed.exchange(false))
+    thread.clock = std::max(thread.clock, slot_->latest.load());
+}
+
+bool Process::unlock() {
+  if (!threads_ || !me().locks) return false;
+  me().locks = false;
+  lock_.unlock();
+  return true;
+}
+
+void Process::lock_again(bool locked) {
+  if (!locked) return;
+  lock_.lock();
+  me().locks = true;
+  for (const std::uint32_t communicator : std::exchange(me().released, {})) release(communicator);
+}
+
+void Process::let_others() {
+  const bool locked = unlock();
+  if (locked) sched_yield();
+  lock_again(locked);
+}
+
+/// MPI may free a communicator while the thread does not hold the lock, and must not wait for it: others may hold it and call MPI.
+void Process::release(std::uint32_t communicator) {
+  if (threads_ && !me().locks) return me().released.push_back(communicator);
+  Submission part;
+  part.action = Action::release;
+  part.communicator = communicator;
+  post(part, false);
 }
 
 std::uint64_t Process::post(Submission& part, bool replies) {
   part.id = replies ? next_id_++ : 0;
-  part.at = clock_;
-  if (part.function == kPresent) part.function = function_;
+  part.at = clock();
+  part.thread = me().number;
+  if (part.function == kPresent) part.function = function();
   if (part.action == Action::collective || part.action == Action::software)
-    std::snprintf(part.site, sizeof part.site, "%s", name_of_site(site_).c_str());
-  while (slot_->submissions.full()) park({}, 0, clock_);
+    std::snprintf(part.site, sizeof part.site, "%s", name_of_site(me().site).c_str());
+  while (slot_->submissions.full()) park({}, 0, clock());
   slot_->submissions.put(part);
   return part.id;
 }
@@ -296,10 +374,12 @@ Reply Process::wait(std::uint64_t id) {
 }
 
 void Process::look_at_clock() {
-  if (clock_ != looked_at_) looks_ = 0, looking_since_ = clock_;
-  const bool waits = ticks_per_ns_ == 0 && ++looks_ > kFreeLooks;
-  clock_ += waits ? std::clamp<Time>((clock_ - looking_since_) / kShareOfWait, 1, poll_ticks()) : 1;
-  looked_at_ = clock_;
+  Thread& thread = me();
+  if (thread.clock != thread.looked_at) thread.looks = 0, thread.looking_since = thread.clock;
+  const bool waits = ticks_per_ns_ == 0 && ++thread.looks > kFreeLooks;
+  const Time waited = thread.clock - thread.looking_since;
+  thread.clock += waits ? std::clamp<Time>(waited / kShareOfWait, 1, poll_ticks()) : 1;
+  thread.looked_at = thread.clock;
 }
 
 Time Process::poll_ticks() const {
@@ -307,58 +387,84 @@ Time Process::poll_ticks() const {
 }
 
 void Process::poll(std::span<const std::uint64_t> ids, Time next) {
-  if (idle_since_ < 0 || happened_ != slot_->happened) idle_since_ = clock_;
-  happened_ = slot_->happened;
+  Thread& thread = me();
+  const std::uint64_t happened = slot_->happened.load();
+  if (thread.idle_since < 0 || thread.happened != happened) thread.idle_since = thread.clock;
+  thread.happened = happened;
   const Time longest = static_cast<Time>(kLongestPollSeconds * ticks_per_second_);
-  const Time share = ticks_per_ns_ == 0 ? std::min((clock_ - idle_since_) / kShareOfPolls, longest) : 0;
-  slot_->alert = share > poll_ticks();
-  park(ids, 1, std::min(next, clock_ + std::max(share, poll_ticks())), idle_since_);
-  slot_->alert = false;
+  const Time idle = thread.clock - thread.idle_since;
+  const Time share = ticks_per_ns_ == 0 ? std::min(idle / kShareOfPolls, longest) : 0;
+  thread.slot->alert = share > poll_ticks();
+  park(ids, 1, std::min(next, thread.clock + std::max(share, poll_ticks())), thread.idle_since);
+  thread.slot->alert = false;
 }
 
 void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until, std::optional<Time> since) {
+  Thread& thread = me();
+  const bool locks = threads_ && !thread.locks;  // in a call that it makes natively
+  if (locks) lock_again(true);
   come_back();
   if (chores_ != nullptr) chores_->progress();
   std::uint64_t list = 0;
   if (ids.size() <= kWaitIds) {
-    std::ranges::copy(ids, slot_->inline_ids);
-    slot_->wait_ids = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(slot_->inline_ids) - memory_);
+    std::ranges::copy(ids, thread.slot->inline_ids);
+    thread.slot->wait_ids =
+        static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(thread.slot->inline_ids) - memory_);
   } else {
     list = heap_.take(ids.size_bytes());
     std::ranges::copy(ids, reinterpret_cast<std::uint64_t*>(memory_ + list));
-    slot_->wait_ids = list;
+    thread.slot->wait_ids = list;
   }
-  slot_->wait_count = static_cast<std::uint32_t>(ids.size());
-  slot_->need = need;
-  slot_->until = until;
-  slot_->clock = clock_;
-  slot_->since = since.value_or(clock_);
-  slot_->function = function_;
-  asides_ = 0;
-  stop_running(State::parked);
-  sleep();
-  clock_ = slot_->clock;
+  thread.slot->wait_count = static_cast<std::uint32_t>(ids.size());
+  thread.slot->need = need;
+  thread.slot->until = until;
+  thread.slot->clock = thread.clock;
+  thread.slot->since = since.value_or(thread.clock);
+  thread.slot->function = thread.function;
+  thread.asides = 0;
+  suspend(State::running);
   if (list != 0) heap_.give_back(list);
   take_replies();
+  if (locks) unlock();
+}
+
+/// Parks the thread, which was in state `from`, until the server resumes it. It releases the lock before: the thread that gets the
+/// lock must run before this one does not count as running any more.
+void Process::suspend(State from) {
+  ThreadSlot& own = *me().slot;
+  const bool locked = unlock();
+  if (counts(from)) {
+    stop_running(State::parked);
+  } else {
+    own.state.store(State::parked);
+    launch::ring(header_->doorbell);
+  }
+  sleep();
+  State resumed = State::resumed;
+  own.state.compare_exchange_strong(resumed, State::running);
+  lock_again(locked);
+  me().clock = own.clock;
 }
 
 void Process::stop_running(State state) {
-  slot_->state.store(state);
-  if (header_->running.fetch_sub(1) != 1) return;
+  if (threads_) slot_->in_team.store(in_parallel_region());
+  me().slot->state.store(state);
+  if (header_->running.fetch_sub(1) != 1 && header_->threaded.load() == 0) return;
   launch::ring(header_->doorbell);
 }
 
-/// Sleeps until the server resumes the rank. While other ranks are inside the MPI library, it progresses the library's queues.
+/// Sleeps until the server resumes the thread. While others are inside the MPI library, it progresses the library's queues.
 void Process::sleep() {
+  ThreadSlot& own = *me().slot;
   const long longest = std::min(kLongestNativeNap, static_cast<long>(header_->ranks) * kNativeNap);
   long nap = kNativeNap;
   for (;;) {
-    const std::uint32_t bell = slot_->bell.load();
-    if (slot_->state.load() != State::parked) return;
+    const std::uint32_t bell = own.bell.load();
+    if (own.state.load() != State::parked) return;
     const bool native = header_->native.load() != 0;
-    launch::futex_wait(slot_->bell, bell, native ? nap : kNap);
-    if (slot_->state.load() != State::parked) return;
-    nap = slot_->bell.load() != bell ? kNativeNap : std::min(2 * nap, longest);
+    launch::futex_wait(own.bell, bell, native ? nap : kNap);
+    if (own.state.load() != State::parked) return;
+    nap = own.bell.load() != bell ? kNativeNap : std::min(2 * nap, longest);
     char byte = 0;
     if (header_->native.load() != 0 || !slot_->replies.empty())
       look_after_mpi();
@@ -367,19 +473,27 @@ void Process::sleep() {
   }
 }
 
+/// One thread of the process at a time progresses the MPI library.
 void Process::look_after_mpi() {
-  slot_->progressing_mpi.store(true);
+  if (progressing_.exchange(true)) return;
+  std::atomic<bool>& shown = me().slot->progressing_mpi;
+  shown.store(true);
+  lock_again(threads_);
   take_replies();
   if (chores_ != nullptr) chores_->progress();
+  unlock();
   progress_mpi();
-  slot_->progressing_mpi.store(false);
+  shown.store(false);
+  progressing_.store(false);
 }
 
 void Process::begin_native() {
-  idle_since_ = -1;  // the MPI library may make progress
+  me().idle_since = -1;  // the MPI library may make progress
   if (header_->native.fetch_add(1) != 0) return;
   for (std::uint32_t rank = 0; rank < header_->ranks; ++rank)
-    if (slot(rank).state.load() == State::parked) launch::ring(slot(rank).bell);
+    for (std::uint32_t thread = 0; thread < slot(rank).high.load(); ++thread)
+      if (ThreadSlot& parked = thread_slot(rank, thread); parked.state.load() == State::parked)
+        launch::ring(parked.bell);
 }
 
 void Process::take_replies() {
@@ -395,47 +509,50 @@ void Process::take_replies() {
   }
 }
 
-void Process::go_outside() {
+/// Returns whether the thread held the lock.
+bool Process::go_outside() {
   come_back();
   if (chores_ != nullptr) chores_->begin_all();
-  slot_->clock = clock_;
-  slot_->function = function_;
+  me().slot->clock = clock();
+  me().slot->function = function();
+  const bool locked = unlock();
   stop_running(State::outside);
+  return locked;
 }
 
 /// Returns to the running state. Called before leaving that state, as the call may be made in a callback of an outside call.
 void Process::come_back() {
   State was = State::native;
-  if (slot_->state.compare_exchange_strong(was, State::running) || was != State::outside) return;
+  if (me().slot->state.compare_exchange_strong(was, State::running) || was != State::outside) return;
   wait_to_run();
 }
 
-/// Parks a rank that was not running until the server resumes it.
+/// Parks a thread that was not running until the server resumes it.
 void Process::wait_to_run() {
-  slot_->wait_count = 0;
-  slot_->need = 0;
-  slot_->until = kForever;
-  slot_->since = slot_->clock;
-  slot_->yields = slot_->was_outside = true;  // it resumes at the current virtual time
-  slot_->state.store(State::parked);
-  launch::ring(header_->doorbell);
-  sleep();
-  slot_->yields = slot_->was_outside = false;
-  clock_ = slot_->clock;
+  ThreadSlot& own = *me().slot;
+  own.wait_count = 0;
+  own.need = 0;
+  own.until = kForever;
+  own.since = own.clock;
+  own.yields = own.was_outside = true;  // it resumes at the current virtual time
+  suspend(State::outside);
+  own.yields = own.was_outside = false;
   take_replies();
 }
 
 void Process::begin_aside() {
   come_back();
   if (chores_ != nullptr) chores_->begin_all();
-  if (++asides_ > kAsides && header_->running.load() != header_->ranks) {
-    slot_->yields = true;
+  Thread& thread = me();
+  const bool others_wait = header_->running.load() != header_->ranks || header_->threaded.load() != 0;
+  if (++thread.asides > kAsides && others_wait) {
+    thread.slot->yields = true;
     park({}, 0, kForever);
-    slot_->yields = false;
+    thread.slot->yields = false;
   }
-  slot_->clock = clock_;
-  slot_->function = function_;
-  slot_->state.store(State::native);
+  thread.slot->clock = thread.clock;
+  thread.slot->function = thread.function;
+  thread.slot->state.store(State::native);
 }
 
 }  // namespace thalweg::mpi

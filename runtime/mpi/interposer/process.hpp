@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process as a rank of the run: clock, slot in the shared memory, and waiting.
+// This process as a rank of the run: its slot in the shared memory, its threads, and their waiting. With MPI_THREAD_MULTIPLE each
+// thread is a client of the server of its own; otherwise all of them are one. A lock protects what threads share. A thread holds
+// it in each intercepted call, except while it is parked or in the MPI library.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +16,7 @@
 #include <vector>
 
 #include "mpi/interposer/compat.hpp"
-#include "mpi/interposer/skew.hpp"
+#include "mpi/interposer/thread.hpp"
 #include "mpi/protocol.hpp"
 
 namespace thalweg::mpi {
@@ -62,6 +66,9 @@ class Process {
   /// Joins, or rejoins, the run named by the environment, if any. Called after MPI is initialised, as rank `rank` of a program
   /// of `size` ranks.
   void join(int rank, int size);
+  /// Makes each thread a client, as MPI has granted MPI_THREAD_MULTIPLE.
+  void begin_threads();
+  void note_level(int wanted, int given);
   void count_file_call() {
     if (joined()) slot_->file_calls.fetch_add(1);
   }
@@ -79,21 +86,22 @@ class Process {
 
   void count(std::uint16_t function) { (*calls_)[function].fetch_add(1, std::memory_order_relaxed); }
   /// enter() and leave() bracket each intercepted call, made at `site`: time between calls is the program's own computation.
-  void enter(std::uint16_t function, const void* site);
-  void leave();
-  [[nodiscard]] std::uint16_t function() const { return function_; }
+  /// leave() gets the result of enter(): whether that has taken the lock.
+  [[nodiscard]] bool enter(std::uint16_t function, const void* site);
+  void leave(bool locked);
+  [[nodiscard]] std::uint16_t function() { return me().function; }
 
-  [[nodiscard]] Time clock() const { return clock_; }
+  [[nodiscard]] Time clock() { return me().clock; }
   [[nodiscard]] double tick_seconds() const { return 1 / ticks_per_second_; }
-  [[nodiscard]] double seconds() const { return static_cast<double>(clock_) / ticks_per_second_; }
+  [[nodiscard]] double seconds() { return static_cast<double>(clock()) / ticks_per_second_; }
   /// Reading the clock takes one tick. If a rank's computation takes no time, a rank that has read the clock many times in a row
   /// is waiting for a time: each further reading takes a share of the time waited so far, at most that of an unsuccessful poll.
   void look_at_clock();
-  /// Delays the rank before a collective by the run's skew.
-  void be_late() { clock_ += skew_.draw(); }
-  void wait_until(Time at) { clock_ = at > clock_ ? at : clock_; }
+  /// Delays the thread before a collective by the run's skew.
+  void be_late() { me().clock += me().skew.draw(); }
+  void wait_until(Time at) { me().clock = std::max(me().clock, at); }
 
-  /// Posts a submission at the rank's clock; returns its request id, or 0 if it gets no reply.
+  /// Posts a submission at the thread's clock; returns its request id, or 0 if it gets no reply.
   std::uint64_t post(Submission& part, bool replies = true);
   /// Posts a submission and waits for its reply.
   Reply call(Submission& part);
@@ -117,17 +125,26 @@ class Process {
   template <class Native>
   int natively(Native native) {
     if (!joined()) return native();
+    const bool locked = unlock();
     begin_native();
     const int error = native();
     end_native();
+    lock_again(locked);
     return error;
   }
+  /// Tells the server that MPI has freed a communicator.
+  void release(std::uint32_t communicator);
+  /// True if several threads may be in calls at once.
+  [[nodiscard]] bool threads() const { return threads_; }
+  /// Lets other threads of the process take the lock.
+  void let_others();
   /// Executes an MPI call that may block on events outside the fabric; meanwhile the other ranks advance in virtual time, too.
   template <class Native>
   int outside(Native native) {
     if (!joined()) return native();
-    go_outside();
+    const bool locked = go_outside();
     const int error = natively(native);
+    lock_again(locked);
     come_back();
     return error;
   }
@@ -152,19 +169,46 @@ class Process {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int node() const { return static_cast<int>(slot_->node); }
 
+  // pthreads.cpp: threads of the program
+  /// A thread that the calling one is about to create; none if MPI creates it.
+  [[nodiscard]] std::shared_ptr<Thread> new_thread();
+  /// The same, if the creation has failed.
+  void discard(Thread& thread);
+  void begin_thread(Thread& thread);
+  void end_thread(Thread& thread);
+  /// Brackets the calling thread's wait for the end of another one.
+  void begin_join(const Thread& thread);
+  void end_join(Thread& thread, bool ended);
+
  private:
   void connect(const char* path);
   [[nodiscard]] Time poll_ticks() const;
   void stop_running(State state);
   void stay_until_seen();
+  void suspend(State from);
   void sleep();
   void look_after_mpi();
   void take_replies();
   void wait_to_run();
-  void go_outside();
+  [[nodiscard]] bool go_outside();
   void come_back();
   void begin_aside();
   [[nodiscard]] Slot& slot(std::uint32_t rank) { return *reinterpret_cast<Slot*>(memory_ + slot_offset(rank)); }
+  [[nodiscard]] ThreadSlot& thread_slot(std::uint32_t rank, std::uint32_t thread) {
+    return *reinterpret_cast<ThreadSlot*>(memory_ + thread_offset(rank, thread));
+  }
+
+  [[nodiscard]] Thread& me() { return threads_ ? calling_thread() : first_thread_; }
+  [[nodiscard]] Thread& calling_thread();
+  void add_own_work(Thread& thread);
+  void catch_up(Thread& thread);
+  void note_first_call(Thread& thread);
+  void take_slot(Thread& thread, State state);
+  void free_slot(ThreadSlot& thread);
+  void free_other_slots();
+  /// Releases the lock; returns whether the thread held it, for lock_again().
+  bool unlock();
+  void lock_again(bool locked);
 
   std::array<std::atomic<std::uint64_t>, kFunctions> early_calls_{};
   std::array<std::atomic<std::uint64_t>, kFunctions>* calls_ = &early_calls_;
@@ -177,24 +221,18 @@ class Process {
   int rank_ = 0, size_ = 1;  ///< of the run
   int first_ = 0;
   int process_ = 0;
+  bool threads_ = false;
+  std::mutex lock_;
+  std::mutex births_;  ///< for the threads' slots, and `children_`
+  Thread first_thread_;
+  std::vector<std::weak_ptr<Thread>> waiting_;  ///< threads that exist before each is a client
+  std::uint32_t strangers_ = 0;                 ///< threads that were not created by pthread_create or thrd_create
+  std::atomic<bool> progressing_{false};        ///< a parked thread progresses the MPI library
   Heap heap_;
-  Skew skew_;
-  Time clock_ = 0;
   double ticks_per_second_ = 1;
   double ticks_per_ns_ = 0;  ///< virtual time per processor time of the rank
-  double fraction_ = 0;      ///< fraction of a tick not yet added to the clock
-  std::int64_t processor_ns_ = 0;
-  int depth_ = 0;
-  std::uint16_t function_ = 0;
-  const void* site_ = nullptr;
   Chores* chores_ = nullptr;
-  Time idle_since_ = -1;        ///< first poll since the last event; -1: none
-  std::uint64_t happened_ = 0;  ///< the slot's event count at the last poll
-  bool stayed_ = false;         ///< has already waited for the server to see that it leaves
-  unsigned looks_ = 0;          ///< consecutive readings of the clock
-  Time looked_at_ = -1;         ///< the clock after the last reading
-  Time looking_since_ = 0;      ///< the clock before the first of them
-  unsigned asides_ = 0;         ///< consecutive MPI calls outside the fabric
+  bool stayed_ = false;  ///< has already waited for the server to see that it leaves
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Reply> replies_;
   std::unordered_map<std::uint64_t, ReplyHandler*> handlers_;
@@ -206,10 +244,13 @@ Process& process();
 /// Brackets an intercepted call.
 class Call {
  public:
-  Call(std::uint16_t function, const void* site) { process().enter(function, site); }
-  ~Call() { process().leave(); }
+  Call(std::uint16_t function, const void* site) : locked_(process().enter(function, site)) {}
+  ~Call() { process().leave(locked_); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
+
+ private:
+  bool locked_;
 };
 
 }  // namespace thalweg::mpi

@@ -2,6 +2,7 @@
 #include "mpi/interposer/sessions.hpp"
 
 #include <cstdlib>
+#include <string_view>
 
 #include "mpi/interposer/arguments.hpp"
 #include "mpi/interposer/communicator.hpp"
@@ -21,6 +22,17 @@ MPI_Group group_of(const char* processes) {
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Group_from_session_pset(sessions().back(), processes, &group);
   return group;
+}
+
+/// True if the session has got MPI_THREAD_MULTIPLE.
+bool grants_threads(MPI_Session session) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (PMPI_Session_get_info(session, &info) != MPI_SUCCESS) return false;
+  char level[MPI_MAX_INFO_VAL + 1] = "";
+  int size = sizeof level, found = 0;
+  PMPI_Info_get_string(info, "thread_level", &size, level, &found);
+  PMPI_Info_free(&info);
+  return found != 0 && std::string_view(level) == "MPI_THREAD_MULTIPLE";
 }
 
 bool own_is_of_session = false;
@@ -98,6 +110,7 @@ int on::Session_init(Native native, const MPI_Session* session) {
   if (has_world) return error;
   renew_own_communicator();
   if (!process().joined()) join();
+  if (grants_threads(*session)) process().begin_threads();
   return error;
 }
 

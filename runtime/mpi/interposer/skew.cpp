@@ -27,6 +27,13 @@ Skew::Skew(const char* text, int rank, double ticks_per_second) {
   state_ = next(state_);
 }
 
+Skew Skew::of_child(std::uint32_t number) const {
+  Skew child = *this;
+  child.state_ += std::uint64_t{number} << 32;
+  child.state_ = next(child.state_);
+  return child;
+}
+
 Time Skew::draw() {
   if (ticks_ == 0) return 0;
   const double unit = static_cast<double>(next(state_) >> 11) * 0x1p-53;

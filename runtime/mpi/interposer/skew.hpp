@@ -15,6 +15,8 @@ class Skew {
   /// `text`: "uniform:MAX:SEED" or "exponential:MEAN:SEED", with the maximum or mean delay in us.
   Skew(const char* text, int rank, double ticks_per_second);
 
+  /// Delays of a thread's child, independent of its own.
+  [[nodiscard]] Skew of_child(std::uint32_t number) const;
   /// The delay before the rank's next collective; reproducible for the same seed.
   Time draw();
 

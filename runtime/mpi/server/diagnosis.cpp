@@ -76,19 +76,37 @@ std::optional<std::string> Server::disagreement() const {
          (of == communicators_.end() ? ": " + mismatch->line() : " of " + of->second.name + ": " + mismatch->what);
 }
 
-/// Describes what a rank does or waits for.
-std::string Server::state_of(unsigned rank) {
-  const Slot& slot = memory_.slot(rank);
+/// "thread 2.1": the first child of the second child of the first thread.
+std::string Server::name_of(unsigned rank, const Client& client) {
+  if (client.slot == 0) return "thread 0";
+  const ThreadSlot& slot = slot_of(rank, client);
+  std::string name = "thread ";
+  for (std::size_t i = 0; i < std::min<std::size_t>(slot.depth, kDepth); ++i)
+    name.append(i == 0 ? "" : ".").append(std::to_string(slot.path[i]));
+  return name;
+}
+
+/// Describes what a thread does or waits for.
+std::string Server::state_text(unsigned rank, Client& client) {
+  const Slot& shared = memory_.slot(rank);
+  const ThreadSlot& slot = slot_of(rank, client);
   const State state = slot.state.load();
   const std::string& function = options_.functions[slot.function];
   if (state == State::finished || state == State::resting) return "finished";
   if (state == State::outside) return "in " + function + ", which is not simulated";
-  if (slot.disagrees.load() != 0 || slot.failed) return "in " + function + ", which failed";
-  if (slot.aborting.load() != 0) return "in " + function;
-  if (slot.exiting.load() != 0 || (state == State::leaving && rank == first_lost())) return "ended";
+  if (shared.disagrees.load() != 0 || shared.failed) return "in " + function + ", which failed";
+  if (shared.aborting.load() != 0) return "in " + function;
+  if (shared.exiting.load() != 0 || (state == State::leaving && rank == first_lost())) return "ended";
   if (state != State::parked) {
     if (!connections_.has_joined(rank)) return "has not called MPI_Init";
-    const std::int64_t tenths = quiet_ns(rank) / 100'000'000;  // of a second
+    if (has_threads(rank) && rests(rank, client)) {
+      const std::int32_t joined = slot.joins.load();
+      const auto& all = ranks_[rank].clients;
+      const auto other = std::ranges::find(all, static_cast<unsigned>(joined), &Client::slot);
+      return joined < 0 || other == all.end() ? "outside MPI, waits for another thread of its rank"
+                                              : "outside MPI, waits for the end of " + name_of(rank, *other);
+    }
+    const std::int64_t tenths = quiet_ns(rank, client) / 100'000'000;  // of a second
     if (tenths == 0) return "computing, or blocked outside MPI";
     return "computing or spinning: " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) +
            " s of processor time since the last MPI call that takes time; virtual time waits for it";
@@ -107,32 +125,41 @@ std::string Server::state_of(unsigned rank) {
 
 std::vector<Blocked> Server::blocked() {
   std::vector<Blocked> all;
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-    all.push_back({.who = rank_list({rank}),
-                   .what = state_of(rank),
-                   .since = session_.is_parked(rank) ? memory_.slot(rank).since : -1});
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    const bool threads = memory_.slot(rank).callers.load() > 1;
+    for (Client& client : ranks_[rank].clients) {
+      const State state = state_of(rank, client);
+      if (client.slot != 0 && (state == State::unused || state == State::helper || state == State::fresh)) continue;
+      all.push_back({.who = rank_list({rank}) + (threads ? ", " + name_of(rank, client) : ""),
+                     .what = state_text(rank, client),
+                     .since = session_.is_parked(client.number) ? slot_of(rank, client).since : -1});
+    }
+  }
   return all;
 }
 
 std::vector<std::string> Outcome::waiting(double ticks_per_second) const {
   struct Group {
-    std::vector<unsigned> ranks;
+    std::vector<unsigned> ranks;  ///< or none: a thread of a rank
     Blocked first;
   };
   std::vector<Group> groups;
-  for (unsigned rank = 0; rank < blocked.size(); ++rank) {
-    const auto same =
-        std::ranges::find(groups, blocked[rank].what, [](const Group& group) { return group.first.what; });
-    if (same == groups.end()) {
-      groups.push_back({{rank}, blocked[rank]});
+  for (const Blocked& one : blocked) {
+    const bool thread = one.who.find(',') != std::string::npos;
+    const auto same = std::ranges::find_if(
+        groups, [&](const Group& group) { return !group.ranks.empty() && group.first.what == one.what; });
+    std::vector<unsigned> ranks;
+    if (!thread) ranks.push_back(static_cast<unsigned>(std::stoul(one.who.substr(one.who.find(' ')))));
+    if (thread || same == groups.end()) {
+      groups.push_back({std::move(ranks), one});
     } else {
-      same->ranks.push_back(rank);
-      same->first.since = std::min(same->first.since, blocked[rank].since);
+      same->ranks.push_back(ranks.front());
+      same->first.since = std::min(same->first.since, one.since);
     }
   }
   std::vector<std::string> lines;
   for (const Group& group : groups)
-    lines.push_back(rank_list(group.ranks) + ": " + group.first.what +
+    lines.push_back((group.ranks.empty() ? group.first.who : rank_list(group.ranks)) + ": " + group.first.what +
                     (group.first.since < 0 ? "" : ", since " + in_microseconds(group.first.since, ticks_per_second)));
   return lines;
 }

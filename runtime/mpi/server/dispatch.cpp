@@ -13,7 +13,71 @@ namespace thalweg::mpi {
 
 void Server::drain(unsigned rank) {
   Submission part;
-  while (memory_.slot(rank).submissions.take(part)) accept(rank, part);
+  if (!has_threads(rank)) {
+    while (memory_.slot(rank).submissions.take(part)) accept(rank, part);
+    return;
+  }
+  std::vector<Submission> parts;
+  while (memory_.slot(rank).submissions.take(part)) parts.push_back(part);
+  order(rank, parts);
+  for (const Submission& each : parts) accept(rank, each);
+}
+
+namespace {
+
+enum class Kind : std::uint8_t { send, receive, together };
+
+Kind kind_of(Action action) {
+  switch (action) {
+    case Action::send:
+      return Kind::send;
+    case Action::create:
+    case Action::release:
+    case Action::collective:
+    case Action::meet:
+    case Action::software:
+      return Kind::together;
+    default:
+      return Kind::receive;
+  }
+}
+
+/// True if two threads' operations may only take effect in the order in which they were posted, as that order may be the program's.
+bool ordered(const Submission& one, const Submission& other) {
+  if (one.thread == other.thread) return true;
+  if (other.action == Action::cancel) return other.peer_id == one.id;
+  const Kind kind = kind_of(one.action);
+  if (kind != kind_of(other.action) || one.communicator != other.communicator) return false;
+  const auto meet = [](std::int32_t a, std::int32_t b) { return a == b || a == kAny || b == kAny; };
+  if (kind == Kind::send) return one.node == other.node && one.tag == other.tag;
+  return kind == Kind::together || (meet(one.tag, other.tag) && meet(one.peer, other.peer));
+}
+
+}  // namespace
+
+/// Orders what threads of a rank have posted by time and by their paths, not by arrival, as far as their operations are independent.
+void Server::order(unsigned rank, std::vector<Submission>& parts) {
+  Rank& owner = ranks_[rank];
+  std::erase_if(owner.recent, [&](const Submission& part) { return part.at <= timeline_.now(); });
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (const Submission& earlier : owner.recent)
+      if (ordered(earlier, parts[i])) parts[i].at = std::max(parts[i].at, earlier.at);
+    if (parts[i].at > timeline_.now()) owner.recent.push_back(parts[i]);
+  }
+  const auto place = [&](const Submission& part) {
+    return std::ranges::find(owner.clients, part.thread, &Client::slot) - owner.clients.begin();
+  };
+  for (std::size_t next = 0; next < parts.size(); ++next) {
+    std::size_t first = next;  // always free to go: nothing was posted before it
+    for (std::size_t i = next + 1; i < parts.size(); ++i) {
+      if (std::pair(parts[i].at, place(parts[i])) >= std::pair(parts[first].at, place(parts[first]))) continue;
+      const auto waits_for = [&](const Submission& earlier) { return ordered(earlier, parts[i]); };
+      const auto begin = parts.begin() + static_cast<std::ptrdiff_t>(next);
+      if (std::none_of(begin, parts.begin() + static_cast<std::ptrdiff_t>(i), waits_for)) first = i;
+    }
+    const auto at = [&](std::size_t i) { return parts.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::rotate(at(next), at(first), at(first + 1));
+  }
 }
 
 void Server::accept(unsigned rank, const Submission& part) {
@@ -292,26 +356,43 @@ void Server::send(unsigned rank, const Submission& part) {
   books_.messages += 1;
   books_.unreceived += 1;
   books_.message_bytes += part.bytes;
-  Channel& channel = channels_[std::uint64_t{rank} << 32 | message.receiver];
-  transfer(
-      rank, message.receiver, part.bytes, part.at,
-      [this, message, sent = part.at, order = channel.sent++](const Completion& moved) {
-        const Tick at = moved.at;
-        if (!moved.last) {
-          if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
-          return;
-        }
-        if (books_.history)
-          books_.history->messages.push_back({message.sender, message.receiver, message.tag, message.bytes, sent, at});
-        Channel& way = channels_[std::uint64_t{message.sender} << 32 | message.receiver];
-        way.early.emplace(order, message);
-        for (auto next = way.early.find(way.delivered); next != way.early.end(); next = way.early.find(way.delivered)) {
-          const Message ready = next->second;
-          way.early.erase(next);
-          way.delivered += 1;
-          deliver(ready, at);
-        }
-      });
+  auto entry = std::make_shared<Channel::Entry>(message, part.thread);
+  channels_[std::uint64_t{rank} << 32 | message.receiver].sent.push_back(entry);
+  transfer(rank, message.receiver, part.bytes, part.at, [this, entry, sent = part.at](const Completion& moved) {
+    const Message& arrived = entry->message;
+    if (!moved.last) {
+      if (!arrived.synchronous) complete(arrived.sender, {.id = arrived.id, .at = moved.at});
+      return;
+    }
+    if (books_.history)
+      books_.history->messages.push_back(
+          {arrived.sender, arrived.receiver, arrived.tag, arrived.bytes, sent, moved.at});
+    entry->arrived = true;
+    deliver_arrived(arrived.sender, arrived.receiver, moved.at);
+  });
+}
+
+/// Delivers the messages that have arrived and that no earlier one holds up.
+void Server::deliver_arrived(unsigned sender, unsigned receiver, Tick at) {
+  auto& sent = channels_[std::uint64_t{sender} << 32 | receiver].sent;
+  while (!sent.empty() && sent.front()->arrived) {
+    const Message message = sent.front()->message;
+    sent.pop_front();
+    deliver(message, at);
+  }
+  if (!has_threads(sender)) return;
+  std::vector<std::shared_ptr<Channel::Entry>> free;
+  for (auto entry = sent.begin(); entry != sent.end(); ++entry) {
+    const auto holds_up = [&](const auto& earlier) {
+      return earlier->thread == (*entry)->thread || (earlier->message.communicator == (*entry)->message.communicator &&
+                                                     earlier->message.tag == (*entry)->message.tag);
+    };
+    if ((*entry)->arrived && std::none_of(sent.begin(), entry, holds_up)) free.push_back(*entry);
+  }
+  for (const auto& entry : free) {
+    std::erase(sent, entry);
+    deliver(entry->message, at);
+  }
 }
 
 /// A rank's message to itself takes no time.

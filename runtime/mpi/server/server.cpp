@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "launch/futex.hpp"
-#include "launch/processor_time.hpp"
 
 namespace thalweg::mpi {
 namespace {
@@ -15,10 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kLookMilliseconds = 50;               // polling interval of the sockets
 constexpr int kLastLooks = 100;                     // maximum polls for the end of a rank that ends the run
-constexpr int kQuietMilliseconds = 5;               // time after which ranks that run without parking are sampled
-constexpr std::int64_t kPolledNs = 5'000'000;       // an MPI call that uses more processor time waits by polling
-constexpr std::int64_t kIdleNs = 100'000;           // a sleeping process uses less between two samples
-constexpr auto kBlocked = std::chrono::seconds(2);  // a rank without processor time for this long delays no others
+constexpr long kQuietNs = 5'000'000;                // time after which ranks that run without parking are sampled
+constexpr long kShortestNapNs = 10'000;             // between two samples of threads that may go to sleep outside MPI
 constexpr auto kStay = std::chrono::seconds(1);     // the other ranks may run on for this long after a rank's end
 constexpr auto kReturn = std::chrono::seconds(1);   // a time-out report waits this long for ranks between MPI calls
 constexpr Tick kLooksPerSecond = 100'000;  // rate, per second of virtual time, of publishing a busy fabric's time
@@ -34,7 +31,11 @@ Server::Server(CollectiveEngine& engine, ServerOptions options)
       timeline_(engine, options_.memory),
       ranks_(options_.ranks()),
       session_(timeline_, options_.ranks(), lookahead()) {
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank) memory_.slot(rank).node = options_.nodes[rank];
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    memory_.slot(rank).node = options_.nodes[rank];
+    ranks_[rank].clients.push_back({.number = rank});
+    threads_.push_back({rank, 0});
+  }
   if (options_.record) books_.history.emplace(std::max<Tick>(1, engine.ticks_per_second() / 1'000'000));
 }
 
@@ -43,6 +44,7 @@ Outcome Server::run() {
   auto looked = Clock::now();
   auto progress = looked;
   Header& header = memory_.header();
+  long nap = kShortestNapNs, napped = 0;
   while (books_.what.empty()) {
     const std::uint32_t bell = header.doorbell.load();
     const auto now = Clock::now();
@@ -62,11 +64,19 @@ Outcome Server::run() {
                     " s; this is not proof of a deadlock (--timeout 0 waits forever)";
       break;
     }
-    Tick earliest = kNever;  // earliest time at which a running rank can act
-    if (header.running.load() != 0) {
-      launch::futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
+    Tick earliest = kNever;  // earliest time at which a running thread can act
+    const bool quiet = settled();
+    if (quiet) {
+      nap = kShortestNapNs;
+      napped = 0;
+    } else {
+      if (header.threaded.load() == 0) nap = kQuietNs;
+      launch::futex_wait(header.doorbell, bell, nap);
       const bool rang = header.doorbell.load() != bell;
-      if (rang && !somebody_yields()) continue;
+      napped = rang ? 0 : napped + nap;
+      nap = rang ? kShortestNapNs : std::min(2 * nap, kQuietNs);
+      if ((rang && !somebody_yields()) || (!rang && napped < kQuietNs)) continue;
+      napped = 0;
       if (!rang) put_blocked_outside();
       hand_over_to_parked();
       keep_mpi_progressing();
@@ -75,12 +85,8 @@ Outcome Server::run() {
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
     }
     if (const auto rank = first_to_leave()) earliest = std::min(earliest, left_at(*rank));
-    const auto in_state = [&](State state) {
-      return std::ranges::any_of(std::views::iota(0U, options_.ranks()),
-                                 [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
-    };
     // Read before parked ranks are taken in: a rank that returns later rings the doorbell and is handled in the next round.
-    const bool outside = in_state(State::outside) || header.running.load() != 0 || somebody_may_come_back();
+    const bool outside = any_in_state(State::outside) || somebody_may_come_back();
     try {
       take_parked();
       session_.run(earliest, [this] { return look(); });
@@ -93,9 +99,10 @@ Outcome Server::run() {
       if (std::exchange(created_, false)) hand_over_to_parked();
       continue;
     }
-    if (header.running.load() == 0 && over(true)) break;
+    if (quiet && over(true)) break;
     if (earliest != kNever) continue;
-    if (session_.anybody_parked() && !outside) {
+    const bool ended = !any_in_state(State::parked) && header.running.load() == 0;
+    if (!ended && !outside && !somebody_may_act()) {
       const auto mismatch = disagreement();
       const auto failure = timeline_.engine().failure();
       books_.ending = mismatch ? Ending::disagreement : failure ? Ending::failure : Ending::deadlock;
@@ -104,7 +111,7 @@ Outcome Server::run() {
                               : "the program is deadlocked: every rank waits, and nothing is in flight";
       break;
     }
-    if (!outside && !in_state(State::parked)) {
+    if (ended && !outside) {
       books_.ending = Ending::finished;
       break;
     }
@@ -153,21 +160,27 @@ bool Server::over(bool quiet) {
 /// Marks ranks whose processes have ended as leaving.
 void Server::note_ends() {
   for (const unsigned rank : connections_.lost())
-    for (State was : {State::running, State::native})
-      if (memory_.slot(rank).state.compare_exchange_strong(was, State::leaving)) memory_.header().running.fetch_sub(1);
+    for (const Client& client : ranks_[rank].clients) {
+      const State state = state_of(rank, client);
+      if (!counts(state)) continue;
+      if (State was = state; slot_of(rank, client).state.compare_exchange_strong(was, State::leaving))
+        memory_.header().running.fetch_sub(1);
+    }
 }
 
 /// The virtual time at which a rank leaves.
 Tick Server::left_at(unsigned rank) {
-  const Slot& slot = memory_.slot(rank);
-  return std::max(slot.clock, slot.resumed.load());
+  Tick left = 0;
+  for (const Client& client : ranks_[rank].clients)
+    if (const ThreadSlot& slot = slot_of(rank, client); slot.state.load() == State::leaving)
+      left = std::max({left, slot.clock, slot.resumed.load()});
+  return left;
 }
 
 /// The first rank whose connection was lost before MPI_Finalize. Its end caused the run's end: the launcher then kills all others.
 std::optional<unsigned> Server::first_lost() {
   const auto found = std::ranges::find_if(connections_.lost(), [&](unsigned rank) {
-    const State state = memory_.slot(rank).state.load();
-    return state != State::finished && state != State::resting;
+    return !has_client_in(rank, State::finished) && !has_client_in(rank, State::resting);
   });
   return found == connections_.lost().end() ? std::nullopt : std::optional(*found);
 }
@@ -176,7 +189,7 @@ std::optional<unsigned> Server::first_lost() {
 std::optional<unsigned> Server::first_to_leave() {
   std::optional<unsigned> first = first_lost();
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-    if (memory_.slot(rank).state.load() == State::leaving &&
+    if (has_client_in(rank, State::leaving) &&
         std::ranges::find(connections_.lost(), rank) == connections_.lost().end() &&
         (!first || std::pair(left_at(rank), rank) < std::pair(left_at(*first), *first)))
       first = rank;
@@ -185,52 +198,43 @@ std::optional<unsigned> Server::first_to_leave() {
 
 /// Lets leaving ranks exit by themselves, so that the launcher gets their exit status.
 void Server::let_leave() {
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-    if (State leaving = State::leaving; memory_.slot(rank).disagrees.load() == 0 &&
-                                        memory_.slot(rank).state.compare_exchange_strong(leaving, State::running))
-      launch::ring(memory_.slot(rank).bell);
-}
-
-/// True if this rank blocks in its MPI call. A rank that waits for a processor core is not blocked.
-bool Server::blocks_in_mpi(unsigned rank) {
-  NativeCall& call = ranks_[rank].native_call;
-  const std::uint64_t borders = memory_.slot(rank).borders.load();
-  const std::int32_t process = connections_.processes()[rank];
-  const std::int64_t used = launch::processor_ns(process);
-  if (borders != call.borders) {
-    call = {borders, used, used};
-    return false;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    if (memory_.slot(rank).disagrees.load() != 0) continue;
+    for (const Client& client : ranks_[rank].clients)
+      if (State leaving = State::leaving; slot_of(rank, client).state.compare_exchange_strong(leaving, State::running))
+        launch::ring(slot_of(rank, client).bell);
   }
-  const bool sleeps = used - std::exchange(call.last_ns, used) < kIdleNs && !launch::any_thread_runs(process);
-  return sleeps || used - call.first_ns > kPolledNs;
 }
 
-/// Marks ranks that block in an MPI call without the fabric as outside, if no running rank could end the call.
+/// Marks threads that block in an MPI call without the fabric as outside, if no running thread could end the call.
 void Server::put_blocked_outside() {
-  const bool awaited = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
-    const Slot& slot = memory_.slot(rank);
+  const bool awaited = any_client([&](unsigned rank, const Client& client) {
+    const ThreadSlot& slot = slot_of(rank, client);
     return slot.state.load() == State::parked && (slot.need != 0 || slot.until != kForever);
   });
   if (!awaited) return;  // no rank waits for virtual time, so a returning rank would only wait for this server
   bool all_block = true;
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    const State state = memory_.slot(rank).state.load();
-    if (state == State::running || (state == State::native && !blocks_in_mpi(rank))) all_block = false;
-  }
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (Client& client : ranks_[rank].clients) {
+      const State state = state_of(rank, client);
+      if (state == State::native ? !blocks_in_mpi(rank, client) : counts(state) && !rests(rank, client))
+        all_block = false;
+    }
   if (!all_block) return;
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    State expected = State::native;
-    if (memory_.slot(rank).state.compare_exchange_strong(expected, State::outside))
-      memory_.header().running.fetch_sub(1);
-  }
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (const Client& client : ranks_[rank].clients) {
+      State expected = State::native;
+      if (slot_of(rank, client).state.compare_exchange_strong(expected, State::outside))
+        memory_.header().running.fetch_sub(1);
+    }
 }
 
 /// Makes all ranks progress the MPI library while a resumed rank is still inside it, as its call may need all ranks (MPICH
 /// completes MPI_Comm_idup by a blocking broadcast).
 void Server::keep_mpi_progressing() {
-  const bool needed = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
-    const Slot& slot = memory_.slot(rank);
-    return slot.state.load() == State::running && slot.progressing_mpi.load();
+  const bool needed = any_client([&](unsigned rank, const Client& client) {
+    const ThreadSlot& slot = slot_of(rank, client);
+    return slot.progressing_mpi.load() && (slot.state.load() == State::resumed || slot.state.load() == State::running);
   });
   if (needed == progressing_) return;
   progressing_ = needed;
@@ -238,42 +242,14 @@ void Server::keep_mpi_progressing() {
   if (!needed) {
     native.fetch_sub(1);
   } else if (native.fetch_add(1) == 0) {
-    for (unsigned rank = 0; rank < options_.ranks(); ++rank) launch::ring(memory_.slot(rank).bell);
+    for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+      for (const Client& client : ranks_[rank].clients) launch::ring(slot_of(rank, client).bell);
   }
-}
-
-/// Processor time of a rank since its last MPI call, as of the last sample.
-std::int64_t Server::quiet_ns(unsigned rank) {
-  Rank& watched = ranks_[rank];
-  const std::atomic<std::uint64_t>& borders = memory_.slot(rank).borders;
-  const std::uint64_t seen = borders.load();
-  const std::int64_t used = launch::processor_ns(connections_.processes()[rank]);
-  if (used - watched.last_ns > kIdleNs || seen != watched.borders) watched.busy = Clock::now();
-  watched.last_ns = used;
-  if (seen == watched.borders && seen % 2 == 0 && borders.load() == seen) return used - watched.processor_ns;
-  watched.borders = seen;
-  watched.processor_ns = used;
-  return 0;
-}
-
-/// Earliest time at which a running rank can act, given the processor time since its last MPI call.
-Tick Server::earliest_of_running() {
-  const double ticks_per_ns = static_cast<double>(timeline_.engine().ticks_per_second()) * 1e-9;
-  Tick earliest = kNever;
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    const State state = memory_.slot(rank).state.load();
-    if (state != State::running && state != State::native) continue;
-    const Tick resumed = memory_.slot(rank).resumed.load();
-    const double quiet = static_cast<double>(quiet_ns(rank)) * ticks_per_ns * options_.compute_scale;
-    if (Clock::now() - ranks_[rank].busy > kBlocked) continue;  // blocked outside MPI, on a pipe or a socket
-    earliest = std::min(earliest, resumed + static_cast<Tick>(quiet));
-  }
-  return earliest;
 }
 
 bool Server::somebody_yields() {
-  return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
-    return memory_.slot(rank).state.load() == State::parked && memory_.slot(rank).yields;
+  return any_client([&](unsigned rank, const Client& client) {
+    return state_of(rank, client) == State::parked && slot_of(rank, client).yields;
   });
 }
 
@@ -287,7 +263,7 @@ bool Server::somebody_used_files() {
 bool Server::somebody_may_come_back() {
   const auto& lost = connections_.lost();
   return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
-    return memory_.slot(rank).state.load() == State::resting && std::ranges::find(lost, rank) == lost.end();
+    return has_client_in(rank, State::resting) && std::ranges::find(lost, rank) == lost.end();
   });
 }
 
@@ -299,19 +275,24 @@ Progress Server::progress() {
   return found;
 }
 
-/// Processes new submissions and parked ranks, in the order of ranks.
+/// Processes new submissions and parked threads, in the order of ranks and of the threads' paths.
 void Server::take_parked() {
+  std::vector<Client*> parked;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    admit(rank);
+    parked.clear();
+    for (Client& client : ranks_[rank].clients)
+      if (!session_.is_parked(client.number) && state_of(rank, client) == State::parked) parked.push_back(&client);
     drain(rank);
-    if (!session_.is_parked(rank) && memory_.slot(rank).state.load() == State::parked) park(rank);
+    for (Client* client : parked) park(rank, *client);
   }
 }
 
-void Server::park(unsigned rank) {
-  Slot& slot = memory_.slot(rank);
-  ranks_[rank].native_call = {};
+void Server::park(unsigned rank, Client& client) {
+  const ThreadSlot& slot = slot_of(rank, client);
+  client.native_call = {};
   progressed_ = progressed_ || slot.was_outside;
-  session_.park(rank, slot.clock,
+  session_.park(client.number, slot.clock,
                 {.ids = memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count),
                  .need = slot.need,
                  .until = slot.until,
@@ -328,7 +309,7 @@ void Server::complete(unsigned rank, const Reply& reply) {
 
 void Server::note_event(unsigned rank, Tick at) {
   memory_.slot(rank).happened += 1;
-  session_.happened(rank, at);
+  for (const Client& client : ranks_[rank].clients) session_.happened(client.number, at);
 }
 
 void Server::hand_over(unsigned rank) {
@@ -340,23 +321,34 @@ void Server::hand_over(unsigned rank) {
 /// Delivers completions to ranks that remain parked, too: MPI's part of an operation may be needed by ranks that resume.
 void Server::hand_over_to_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    if (session_.outbox(rank).empty() || memory_.slot(rank).state.load() != State::parked) continue;
+    if (session_.outbox(rank).empty()) continue;
+    const auto parked = std::ranges::find(ranks_[rank].clients, State::parked,
+                                          [&](const Client& client) { return state_of(rank, client); });
+    if (parked == ranks_[rank].clients.end()) continue;
     hand_over(rank);
-    launch::ring(memory_.slot(rank).bell);
+    launch::ring(slot_of(rank, *parked).bell);
   }
 }
 
-/// Resumes all ready ranks; false if there is none.
+/// Resumes all ready threads; false if there is none.
 bool Server::release_ready() {
   const std::vector<unsigned> ready = session_.take_ready();
   memory_.header().running.fetch_add(static_cast<std::uint32_t>(ready.size()));
-  for (const unsigned rank : ready) {
-    Slot& slot = memory_.slot(rank);
-    slot.clock = session_.clock(rank);
-    if (books_.history && slot.clock > session_.since(rank))
-      books_.history->calls.push_back({rank, slot.function, session_.since(rank), slot.clock});
+  // All of a rank's times and replies are there before one of its threads resumes.
+  for (const unsigned number : ready) {
+    const auto [rank, thread] = threads_[number];
+    ThreadSlot& slot = memory_.thread(rank, thread);
+    slot.clock = session_.clock(number);
+    std::atomic<Time>& latest = memory_.slot(rank).latest;
+    latest = std::max(latest.load(), slot.clock);
+    if (books_.history && slot.clock > session_.since(number))
+      books_.history->calls.push_back({rank, slot.function, session_.since(number), slot.clock});
     hand_over(rank);
-    slot.state.store(State::running);
+    ranks_[rank].settled = false;
+  }
+  for (const unsigned number : ready) {
+    ThreadSlot& slot = memory_.thread(threads_[number].rank, threads_[number].slot);
+    slot.state.store(State::resumed);
     launch::ring(slot.bell);
   }
   return !ready.empty();
@@ -380,14 +372,18 @@ void Server::close_books(Outcome& outcome) {
     }
     outcome.blocked = blocked();
     for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-      if (outcome.history && session_.is_parked(rank))
-        outcome.history->calls.push_back(
-            {rank, memory_.slot(rank).function, session_.since(rank), std::max(timeline_.now(), session_.since(rank))});
+      for (const auto& client : ranks_[rank].clients)
+        if (outcome.history && session_.is_parked(client.number))
+          outcome.history->calls.push_back({rank, slot_of(rank, client).function, session_.since(client.number),
+                                            std::max(timeline_.now(), session_.since(client.number))});
   }
   outcome.joined = connections_.joined();
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const Slot& slot = memory_.slot(rank);
-    const Tick clock = session_.is_parked(rank) ? session_.clock(rank) : slot.clock;
+    Tick clock = 0;
+    for (const Client& client : ranks_[rank].clients)
+      clock = std::max(clock, session_.is_parked(client.number) ? session_.clock(client.number)
+                                                                : slot_of(rank, client).clock);
     outcome.clocks.push_back(clock);
     outcome.virtual_time = std::max(outcome.virtual_time, clock);
     for (std::size_t f = 0; f < options_.functions.size(); ++f)

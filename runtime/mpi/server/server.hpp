@@ -2,10 +2,12 @@
 // Server of an MPI run: executes the ranks' submissions on an engine, keeps virtual time, and resumes ranks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <compare>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "launch/connections.hpp"
+#include "launch/watched_thread.hpp"
 #include "mpi/server/communicators.hpp"
 #include "mpi/server/history.hpp"
 #include "mpi/server/matching.hpp"
@@ -89,7 +92,7 @@ struct Outcome {
   std::string what;              ///< one line of explanation if the run did not finish
   unsigned aborter = 0;          ///< the rank that called MPI_Abort
   int abort_code = 0;            ///< argument of MPI_Abort
-  std::vector<Blocked> blocked;  ///< state of each rank and what it waits for; since -1: not waiting
+  std::vector<Blocked> blocked;  ///< state of each thread and what it waits for; since -1: not waiting
   Tick virtual_time = 0;         ///< the last rank's clock
   std::vector<Tick> clocks;
   unsigned joined = 0;
@@ -129,36 +132,52 @@ class Server {
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
 
  private:
-  /// MPI call in which a rank was sampled: `borders` identifies it; processor time at the first and the last sample.
+  /// MPI call in which a thread was sampled: `borders` identifies it; processor time at the first and the last sample.
   struct NativeCall {
     std::uint64_t borders = 0;
     std::int64_t first_ns = 0, last_ns = 0;
   };
-  struct Rank {
-    // Sample taken while the rank ran outside MPI: `borders` and processor time.
+  /// A thread of a rank.
+  struct Client {
+    unsigned slot = 0;       ///< number of its slot among the rank's
+    unsigned number = 0;     ///< in the session
+    std::uint64_t life = 0;  ///< its slot's, which another thread may have later
+    launch::WatchedThread watched{};
+    bool watches = false;     ///< `watched` is this thread
+    std::uint64_t turns = 0;  ///< of `watched`, when last seen asleep
+    // Sample taken while the thread ran outside MPI: `borders` and processor time.
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0, last_ns = 0;
-    std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor or called MPI
-    NativeCall native_call;
-    std::string disagreement;  ///< last one reported to it
+    std::chrono::steady_clock::time_point busy{};     ///< when it last used the processor or called MPI
+    std::chrono::steady_clock::time_point entered{};  ///< when it was first seen with these `borders`
+    std::optional<std::uint64_t> given_up{};          ///< `borders` between which time does not wait for it any more
+    NativeCall native_call{};
+  };
+  struct Rank {
+    std::vector<Client> clients;  ///< its threads, in the order of their paths
+    std::uint32_t lives = 0;      ///< Slot::lives when the clients were last updated
+    bool settled = false;         ///< no thread can run before one of its rank is resumed
+    std::vector<Submission> recent;  ///< if it has several threads: those dated after now
+    std::string disagreement;     ///< last one reported to it
     Mailbox mailbox;
   };
-  struct Channel {  ///< messages from one rank to another, delivered in order
-    std::uint64_t sent = 0, delivered = 0;
-    std::map<std::uint64_t, Message> early;
+  struct Channel {  ///< messages from one rank to another: those of a thread, and those of equal tags, are delivered in order
+    struct Entry {
+      Message message;
+      std::uint16_t thread = 0;
+      bool arrived = false;
+    };
+    std::deque<std::shared_ptr<Entry>> sent;  ///< not delivered yet
   };
 
   // server.cpp: the main loop, parking and resuming
   void take_parked();
-  [[nodiscard]] bool blocks_in_mpi(unsigned rank);
   void put_blocked_outside();
   void keep_mpi_progressing();
-  [[nodiscard]] std::int64_t quiet_ns(unsigned rank);
-  [[nodiscard]] Tick earliest_of_running();
   [[nodiscard]] bool somebody_yields();
   [[nodiscard]] bool somebody_used_files();
   [[nodiscard]] bool somebody_may_come_back();
-  void park(unsigned rank);
+  void park(unsigned rank, Client& client);
   void note_event(unsigned rank, Tick at);
   void hand_over(unsigned rank);
   void hand_over_to_parked();
@@ -173,8 +192,42 @@ class Server {
   void let_leave();
   void close_books(Outcome& outcome);
 
+  // threads.cpp: which threads exist, and which of them run
+  [[nodiscard]] ThreadSlot& slot_of(unsigned rank, const Client& client) { return memory_.thread(rank, client.slot); }
+  [[nodiscard]] State state_of(unsigned rank, const Client& client) { return slot_of(rank, client).state.load(); }
+  /// True if `check(rank, client)` holds for a thread of any rank.
+  template <class Check>
+  [[nodiscard]] bool any_client(Check check) {
+    for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+      for (Client& client : ranks_[rank].clients)
+        if (check(rank, client)) return true;
+    return false;
+  }
+  [[nodiscard]] bool any_in_state(State state) {
+    return any_client([&](unsigned rank, const Client& client) { return state_of(rank, client) == state; });
+  }
+  [[nodiscard]] bool has_client_in(unsigned rank, State state) {
+    return std::ranges::any_of(ranks_[rank].clients, [&](const Client& c) { return state_of(rank, c) == state; });
+  }
+  [[nodiscard]] bool has_threads(unsigned rank) const { return ranks_[rank].clients.size() > 1; }
+  void admit(unsigned rank);
+  void count_threaded();
+  void stop_counting(unsigned rank, const Client& client, State state);
+  bool watch(unsigned rank, Client& client);
+  [[nodiscard]] launch::Doing doing(unsigned rank, Client& client);
+  [[nodiscard]] bool rests(unsigned rank, Client& client);
+  [[nodiscard]] bool settled();
+  [[nodiscard]] bool settled(unsigned rank);
+  [[nodiscard]] bool somebody_may_act();
+  [[nodiscard]] std::int64_t processor_ns(unsigned rank, const Client& client);
+  [[nodiscard]] bool blocks_in_mpi(unsigned rank, Client& client);
+  [[nodiscard]] std::int64_t quiet_ns(unsigned rank, Client& client);
+  [[nodiscard]] bool held_up_too_long(unsigned rank, Client& client);
+  [[nodiscard]] Tick earliest_of_running();
+
   // dispatch.cpp: operations that ranks post
   void drain(unsigned rank);
+  void order(unsigned rank, std::vector<Submission>& parts);
   void accept(unsigned rank, const Submission& part);
   void create(unsigned rank, const Submission& part);
   [[nodiscard]] std::string program_of(std::uint32_t rank) const;
@@ -195,6 +248,7 @@ class Server {
   void end_part(std::uint32_t communicator, std::uint64_t number, unsigned rank, std::uint64_t id, Tick at);
   void send(unsigned rank, const Submission& part);
   void transfer(unsigned from, unsigned to, std::uint64_t bytes, Tick at, Timeline::Done done);
+  void deliver_arrived(unsigned sender, unsigned receiver, Tick at);
   void deliver(Message message, Tick at);
   void post(unsigned rank, const Submission& part);
   void serve(unsigned rank, const Post& post, const Message& message);
@@ -207,7 +261,8 @@ class Server {
   // diagnosis.cpp
   [[nodiscard]] std::optional<std::string> disagreement() const;
   [[nodiscard]] std::vector<Blocked> blocked();
-  [[nodiscard]] std::string state_of(unsigned rank);
+  [[nodiscard]] std::string name_of(unsigned rank, const Client& client);
+  [[nodiscard]] std::string state_text(unsigned rank, Client& client);
   [[nodiscard]] std::string waits_for(unsigned rank, const Submission& part);
 
   ServerOptions options_;
@@ -216,6 +271,11 @@ class Server {
   launch::Connections connections_;
   Timeline timeline_;
   std::vector<Rank> ranks_;
+  struct Thread {
+    unsigned rank, slot;
+  };
+  std::vector<Thread> threads_;         ///< of the session's clients
+  std::vector<unsigned> free_numbers_;  ///< of clients whose thread has ended
   session::Session<Submission, Reply> session_;
   std::map<std::uint32_t, Communicator> communicators_;
   std::uint32_t communicators_made_ = 0;

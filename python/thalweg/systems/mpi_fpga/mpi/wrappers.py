@@ -192,7 +192,6 @@ HANDLERS = {
     "Comm_disconnect": "Comm_disconnect(native, *comm)",
     "Init": "Init(native)",
     "Init_thread": "Init_thread(required, provided, argc, argv)",
-    "Query_thread": "Query_thread(provided)",
     "Finalize": "Finalize(native)",
     "Session_init": "Session_init(native, session)",
     "Session_finalize": "Session_finalize(native, session)",

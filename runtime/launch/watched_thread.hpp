@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a thread of another process does, by the kernel's files of it.
+#pragma once
+
+#include <cstdint>
+
+namespace thalweg::launch {
+
+enum class Doing : std::uint8_t {
+  runs,       ///< runs, or waits for a processor; also if the kernel does not tell
+  waits,      ///< sleeps in a futex, until another thread wakes it
+  waits_for,  ///< the same, at most for some time
+  sleeps,     ///< sleeps in another system call
+  ended,
+};
+
+class WatchedThread {
+ public:
+  WatchedThread() = default;
+  WatchedThread(std::int32_t process, std::int32_t thread);
+  ~WatchedThread();
+  WatchedThread(WatchedThread&& other) noexcept;
+  WatchedThread& operator=(WatchedThread&& other) noexcept;
+
+  [[nodiscard]] Doing doing() const;
+  /// Number of times that it got a processor: it has slept all the time between two equal results if it sleeps at the second.
+  [[nodiscard]] std::uint64_t turns() const;
+  /// Processor time that it has used, in ns.
+  [[nodiscard]] std::int64_t processor_ns() const;
+
+ private:
+  int call_ = -1;      // open files: they remain those of this thread even if its number is used again
+  int schedule_ = -1;  // processor time, time in the run queue, turns
+  bool ended_ = false;
+};
+
+}  // namespace thalweg::launch

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks' threads: which of them exist, and which of them may still act at the present virtual time.
+#include <algorithm>
+#include <chrono>
+#include <ranges>
+#include <span>
+
+#include "launch/processor_time.hpp"
+#include "mpi/server/server.hpp"
+
+namespace thalweg::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using launch::Doing;
+constexpr std::int64_t kPolledNs = 5'000'000;       // an MPI call that uses more processor time waits by polling
+constexpr std::int64_t kIdleNs = 100'000;           // a sleeping process uses less between two samples
+constexpr auto kBlocked = std::chrono::seconds(2);  // a rank without processor time for this long delays no others
+
+std::span<const std::uint32_t> path_of(const ThreadSlot& slot) {
+  return {slot.path, std::min<std::size_t>(slot.depth, kDepth)};
+}
+
+}  // namespace
+
+/// Updates the rank's clients after it has created threads.
+void Server::admit(unsigned rank) {
+  Rank& owner = ranks_[rank];
+  Slot& slot = memory_.slot(rank);
+  const std::uint32_t lives = slot.lives.load();
+  if (lives == owner.lives) return;
+  owner.lives = lives;
+  owner.settled = false;
+  std::erase_if(owner.clients, [&](const Client& client) {
+    const ThreadSlot& thread = slot_of(rank, client);
+    if (client.slot == 0 || (thread.state.load() != State::unused && thread.life.load() == client.life)) return false;
+    free_numbers_.push_back(client.number);
+    return true;
+  });
+  for (unsigned thread = 1; thread < std::min<unsigned>(slot.high.load(), kThreads); ++thread) {
+    if (memory_.thread(rank, thread).state.load() == State::unused) continue;
+    if (std::ranges::find(owner.clients, thread, &Client::slot) != owner.clients.end()) continue;
+    Client client{.slot = thread, .life = memory_.thread(rank, thread).life.load()};
+    if (free_numbers_.empty()) {
+      client.number = session_.add_client(rank);
+      threads_.push_back({rank, thread});
+    } else {
+      client.number = free_numbers_.back();
+      free_numbers_.pop_back();
+      session_.give(client.number, rank);
+      threads_[client.number] = {rank, thread};
+    }
+    owner.clients.push_back(std::move(client));
+  }
+  std::ranges::stable_sort(owner.clients, [&](const Client& one, const Client& other) {
+    return std::ranges::lexicographical_compare(path_of(slot_of(rank, one)), path_of(slot_of(rank, other)));
+  });
+  count_threaded();
+}
+
+/// Sets whether each thread that parks rings the doorbell.
+void Server::count_threaded() {
+  const bool some = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
+    return has_threads(rank) && std::ranges::any_of(ranks_[rank].clients, [&](const Client& client) {
+             const State state = state_of(rank, client);
+             return client.slot != 0 && state != State::unused && state != State::helper;
+           });
+  });
+  memory_.header().threaded.store(some ? 1 : 0);
+}
+
+/// Changes a counted thread's state to one that does not count, unless it has changed its state itself.
+void Server::stop_counting(unsigned rank, const Client& client, State state) {
+  State was = state_of(rank, client);
+  if (counts(was) && slot_of(rank, client).state.compare_exchange_strong(was, state))
+    memory_.header().running.fetch_sub(1);
+}
+
+/// Begins to watch a thread; false if it has not started yet.
+bool Server::watch(unsigned rank, Client& client) {
+  if (client.watches) return true;
+  const std::int32_t thread = slot_of(rank, client).system_id.load();
+  if (thread == 0) return false;
+  client.watched = {connections_.processes()[rank], thread};
+  return client.watches = true;
+}
+
+Doing Server::doing(unsigned rank, Client& client) {
+  return watch(rank, client) ? client.watched.doing() : Doing::runs;
+}
+
+/// True if a counted thread sleeps outside MPI until another thread wakes it, or at most for some time. A thread that has not
+/// called MPI may sleep in any way.
+bool Server::rests(unsigned rank, Client& client) {
+  const ThreadSlot& slot = slot_of(rank, client);
+  const State state = slot.state.load();
+  const std::uint64_t borders = slot.borders.load();
+  if (state == State::resumed || borders % 2 != 0) return false;
+  if (client.given_up == borders) return true;
+  const Doing now = doing(rank, client);
+  return now != Doing::runs && (now != Doing::sleeps || state == State::fresh || state == State::helper);
+}
+
+/// True if no thread of any rank may act before virtual time advances.
+bool Server::settled() {
+  bool threads = false;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    admit(rank);
+    threads = threads || has_threads(rank);
+  }
+  if (!threads) return memory_.header().running.load() == 0;
+  return std::ranges::all_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) { return settled(rank); });
+}
+
+/// The same for one rank, whose threads only wake each other. A thread that was seen asleep may have been woken by one that was
+/// seen asleep later, so that each is looked at twice, and must have slept all the time from the first to the second look.
+bool Server::settled(unsigned rank) {
+  Rank& owner = ranks_[rank];
+  if (!has_threads(rank)) return !counts(state_of(rank, owner.clients.front()));
+  if (owner.settled || has_client_in(rank, State::leaving)) return true;
+  const Slot& slot = memory_.slot(rank);
+  const bool with_helpers = slot.callers.load() > 1 || slot.in_team.load();
+  std::vector<Client*> asleep;
+  for (Client& client : owner.clients) {
+    const State state = state_of(rank, client);
+    if (state == State::resumed || state == State::native) return false;
+    if (counts(state) || (with_helpers && state == State::helper)) asleep.push_back(&client);
+  }
+  const bool together = asleep.size() > 1;
+  for (Client* client : asleep) {
+    if (together && watch(rank, *client)) client->turns = client->watched.turns();
+    if (!rests(rank, *client)) return false;
+  }
+  for (Client* client : asleep) {
+    if (!together || client->given_up == slot_of(rank, *client).borders.load()) continue;
+    if (!rests(rank, *client) || client->watched.turns() != client->turns) return false;
+  }
+  owner.settled = true;
+  for (Client* client : asleep) {
+    const Doing now = doing(rank, *client);
+    // The kernel wakes the threads that wait for its end before it removes the thread.
+    if (now == Doing::ended && client->slot != 0) {
+      if (state_of(rank, *client) == State::helper) slot_of(rank, *client).state.store(State::unused);
+      stop_counting(rank, *client, State::unused);
+      continue;
+    }
+    if (now != Doing::waits) owner.settled = false;  // it may wake up by itself
+    slot_of(rank, *client).passed.store(true);
+    State fresh = State::fresh;
+    if (slot_of(rank, *client).state.compare_exchange_strong(fresh, State::helper))
+      memory_.header().running.fetch_sub(1);
+  }
+  count_threaded();
+  return true;
+}
+
+/// True if some thread may act although nothing happens in virtual time.
+bool Server::somebody_may_act() {
+  return any_client([&](unsigned rank, Client& client) {
+    const State state = state_of(rank, client);
+    if (state == State::parked) return !session_.is_parked(client.number);
+    if (!counts(state) && state != State::helper) return false;
+    if (!has_threads(rank) || state == State::native || slot_of(rank, client).borders.load() % 2 != 0) return true;
+    const Doing now = doing(rank, client);
+    return now != Doing::waits && now != Doing::ended;
+  });
+}
+
+/// Processor time of a thread. A rank with one thread may have others that work for it, such as those of a library.
+std::int64_t Server::processor_ns(unsigned rank, const Client& client) {
+  return has_threads(rank) && client.watches ? client.watched.processor_ns()
+                                           : launch::processor_ns(connections_.processes()[rank]);
+}
+
+/// True if this thread blocks in its MPI call. A thread that waits for a processor core is not blocked.
+bool Server::blocks_in_mpi(unsigned rank, Client& client) {
+  NativeCall& call = client.native_call;
+  const std::uint64_t borders = slot_of(rank, client).borders.load();
+  const bool runs = has_threads(rank) ? doing(rank, client) == Doing::runs
+                                      : launch::any_thread_runs(connections_.processes()[rank]);
+  const std::int64_t used = processor_ns(rank, client);
+  if (borders != call.borders) {
+    call = {borders, used, used};
+    return false;
+  }
+  const bool sleeps = used - std::exchange(call.last_ns, used) < kIdleNs && !runs;
+  return sleeps || used - call.first_ns > kPolledNs;
+}
+
+/// Processor time of a thread since its last MPI call, as of the last sample.
+std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
+  const std::atomic<std::uint64_t>& borders = slot_of(rank, client).borders;
+  const std::uint64_t seen = borders.load();
+  watch(rank, client);
+  const std::int64_t used = processor_ns(rank, client);
+  const auto now = Clock::now();
+  if (used - client.last_ns > kIdleNs || seen != client.borders) client.busy = now;
+  client.last_ns = used;
+  if (seen == client.borders && seen % 2 == 0 && borders.load() == seen) return used - client.processor_ns;
+  client.borders = seen;
+  client.processor_ns = used;
+  client.entered = now;
+  return 0;
+}
+
+/// True if the other ranks have waited long enough for a thread: it blocks outside MPI, on a pipe or a socket, or it may spin until
+/// another thread of its rank, which waits in MPI, changes a variable. The latter takes processor time, which may advance virtual
+/// time.
+bool Server::held_up_too_long(unsigned rank, Client& client) {
+  const auto now = Clock::now();
+  const bool blocks = now - client.busy > kBlocked;
+  const bool spins = options_.compute_scale == 0 && now - client.entered > kBlocked && has_threads(rank) &&
+                     client.borders % 2 == 0 && has_client_in(rank, State::parked);
+  if (!blocks && !spins) return false;
+  if (has_threads(rank)) {
+    client.given_up = client.borders;
+    slot_of(rank, client).passed.store(true);
+  }
+  return true;
+}
+
+/// Earliest time at which a running thread can act, given the processor time since its last MPI call.
+Tick Server::earliest_of_running() {
+  const double ticks_per_ns = static_cast<double>(timeline_.engine().ticks_per_second()) * 1e-9;
+  Tick earliest = kNever;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (Client& client : ranks_[rank].clients) {
+      const ThreadSlot& slot = slot_of(rank, client);
+      const State state = slot.state.load();
+      if (!counts(state)) continue;
+      if (has_threads(rank) && state != State::native && rests(rank, client)) continue;
+      const Tick resumed = state == State::resumed ? slot.clock : slot.resumed.load();
+      const double quiet = static_cast<double>(quiet_ns(rank, client)) * ticks_per_ns * options_.compute_scale;
+      if (held_up_too_long(rank, client)) continue;
+      earliest = std::min(earliest, resumed + static_cast<Tick>(quiet));
+    }
+  return earliest;
+}
+
+}  // namespace thalweg::mpi
