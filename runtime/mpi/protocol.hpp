@@ -22,11 +22,11 @@ inline constexpr Time kForever = INT64_MAX;
 
 inline constexpr std::size_t kThreads = 256;  ///< threads of one rank that may call MPI
 inline constexpr std::size_t kDepth = 24;     ///< length of a thread's path up to which equal times are ordered by it
-inline constexpr std::size_t kRing = 256;        ///< entries in each ring of submissions and of completions
-inline constexpr std::size_t kWaitIds = 64;      ///< request ids that fit in a parked rank's slot; more need its heap
-inline constexpr std::size_t kFunctions = 1536;  ///< maximum number of MPI functions that are counted
-inline constexpr std::size_t kDetail = 56;       ///< characters of a fallback's detail
-inline constexpr std::size_t kSite = 80;         ///< characters of a call site
+inline constexpr std::size_t kRing = 256;     ///< entries in each ring of submissions and of completions
+inline constexpr std::size_t kWaitIds = 64;   ///< request ids that fit in a parked rank's slot; more need its heap
+inline constexpr std::size_t kFunctions = 1536;          ///< maximum number of MPI functions that are counted
+inline constexpr std::size_t kDetail = 56;               ///< characters of a fallback's detail
+inline constexpr std::size_t kSite = 80;                 ///< characters of a call site
 inline constexpr std::uint64_t kHeapBytes = 1ULL << 35;  ///< address space of one rank's heap; pages exist once touched
 
 inline constexpr std::int32_t kAny = -1;               ///< any source, any tag
@@ -132,11 +132,14 @@ struct Reply {
   std::uint32_t collectives = 0;  ///< creation: bit c is set if the network computes spec::Collective c on it
 };
 
+/// Level of thread support, in MPI's order.
+enum class ThreadLevel : std::uint8_t { single, funneled, serialized, multiple };
+
 enum class State : std::uint32_t {
-  unused,    ///< no thread has this slot
-  resumed,   ///< created, or resumed by the server; counts as running, although it may not have woken up yet
-  fresh,     ///< running, and has not called MPI yet
-  helper,    ///< has slept without having called MPI; does not count as running
+  unused,   ///< no thread has this slot
+  resumed,  ///< created, or resumed by the server; counts as running, although it may not have woken up yet
+  fresh,    ///< running, and has not called MPI yet
+  helper,   ///< has slept without having called MPI; does not count as running
   running,
   native,    ///< running, inside an MPI call that needs no virtual time; becomes `outside` if it blocks
   parked,    ///< sleeps on its bell
@@ -187,15 +190,15 @@ struct Slot {
   std::atomic<std::uint32_t> disagrees{0};  ///< a reply reported a fatal disagreement, which ends the run
   bool failed = false;                      ///< an error was fatal
   std::int32_t abort_code = 0;
-  std::uint32_t node = 0;                     ///< node of the rank
-  std::atomic<std::uint64_t> happened{0};     ///< number of completed requests and arrived messages
-  std::atomic<Time> latest{0};                ///< latest time at which a thread has resumed
-  std::atomic<std::uint32_t> lives{0};        ///< number of threads with a slot so far, besides the first one
-  std::atomic<std::uint32_t> high{1};         ///< number of slots that have been used
-  std::atomic<std::uint32_t> callers{1};      ///< threads that have called MPI
-  std::atomic<bool> in_team{false};           ///< the last thread that parked did so in a parallel region of OpenMP
-  std::atomic<std::int32_t> wanted_level{0};  ///< of threads, as the program asked for
-  std::atomic<std::int32_t> given_level{0};
+  std::uint32_t node = 0;                  ///< node of the rank
+  std::atomic<std::uint64_t> happened{0};  ///< number of completed requests and arrived messages
+  std::atomic<Time> latest{0};             ///< latest time at which a thread has resumed
+  std::atomic<std::uint32_t> lives{0};     ///< number of threads with a slot so far, besides the first one
+  std::atomic<std::uint32_t> high{1};      ///< number of slots that have been used
+  std::atomic<std::uint32_t> callers{1};   ///< threads that have called MPI
+  std::atomic<bool> in_team{false};        ///< the last thread that parked did so in a parallel region of OpenMP
+  std::atomic<ThreadLevel> wanted_level{ThreadLevel::single};  ///< that the program asked for
+  std::atomic<ThreadLevel> given_level{ThreadLevel::single};
   std::atomic<std::uint64_t> file_calls{0};  ///< file calls; each counts as progress, but takes no virtual time
   std::atomic<std::uint64_t> calls[kFunctions] = {};
   launch::Ring<Submission, kRing> submissions;
@@ -211,10 +214,12 @@ struct alignas(64) Chunk {
 struct Header {
   std::uint32_t magic = launch::kMagic;
   std::uint32_t ranks = 0;
-  std::atomic<std::uint32_t> running{0};   ///< threads whose state counts()
-  std::atomic<std::uint32_t> doorbell{0};  ///< futex on which the server sleeps; rung when the last running thread parks,
-  std::atomic<std::uint32_t> threaded{0};  ///< and if this is not 0, when any thread parks: others may sleep outside MPI
-  std::atomic<std::uint32_t> native{0};    ///< ranks in MPI calls that may need progress of the MPI library on others
+  std::atomic<std::uint32_t> running{0};  ///< threads whose state counts()
+  std::atomic<std::uint32_t> doorbell{
+      0};  ///< futex on which the server sleeps; rung when the last running thread parks,
+  std::atomic<std::uint32_t> threaded{
+      0};                                ///< and if this is not 0, when any thread parks: others may sleep outside MPI
+  std::atomic<std::uint32_t> native{0};  ///< ranks in MPI calls that may need progress of the MPI library on others
 };
 
 /// Layout of the shared memory.

@@ -92,7 +92,8 @@ class Session {
     const auto done = static_cast<std::uint32_t>(wait.ids.size()) - open;
     parked.missing = wait.need > done ? wait.need - done : 0;
     if (parked.missing == 0 && wait.until == kNever) return wake(client, at);
-    if (parked.missing == 0 && wait.need != 0) return wake(client, std::min(wait.until, first_reply(owner, parked.clock, wait.ids)));
+    if (parked.missing == 0 && wait.need != 0)
+      return wake(client, std::min(wait.until, first_reply(owner, parked.clock, wait.ids)));
     if (wait.until != kNever)
       timeline_.at(wait.until, [this, client, parking = parked.parking, until = wait.until] {
         if (clients_[client].parked && clients_[client].parking == parking) wake(client, until);

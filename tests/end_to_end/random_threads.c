@@ -82,7 +82,7 @@ static void exchange(int thread, int step, int form, int by, int count) {
 
 /* A collective on the thread's communicator. */
 static void together(int thread, int step, int form, int root, int count) {
-  int sent[MOST], received[MOST];
+  int sent[MOST] = {0}, received[MOST];
   MPI_Comm copy;
   for (int i = 0; i < count; i++) sent[i] = value(rank, 0, thread, step, i), received[i] = sent[i];
   int right = 1;

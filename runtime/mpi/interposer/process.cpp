@@ -137,8 +137,14 @@ void Process::join(int rank, int size) {
 
 void Process::note_level(int wanted, int given) {
   if (!joined()) return;
-  slot_->wanted_level = wanted;
-  slot_->given_level = given;
+  const auto level = [](int of) {
+    return of == MPI_THREAD_MULTIPLE     ? ThreadLevel::multiple
+           : of == MPI_THREAD_SERIALIZED ? ThreadLevel::serialized
+           : of == MPI_THREAD_FUNNELED   ? ThreadLevel::funneled
+                                         : ThreadLevel::single;
+  };
+  slot_->wanted_level = level(wanted);
+  slot_->given_level = level(given);
 }
 
 void Process::connect(const char* path) {
@@ -271,14 +277,17 @@ void Process::stay_until_seen() {
 
 bool Process::enter(std::uint16_t function, const void* site) {
   Thread& thread = me();
+  const bool outermost = thread.depth++ == 0;
+  if (outermost && joined()) {
+    if (threads_) note_first_call(thread);
+    thread.slot->borders.fetch_add(1);  // before it waits for the lock, which is no sleep outside MPI
+  }
   const bool locks = threads_ && !thread.locks;
   if (locks) lock_again(true);
-  if (thread.depth++ != 0) return locks;
+  if (!outermost) return locks;
   thread.function = function;
   thread.site = site;
   if (!joined()) return locks;
-  if (threads_) note_first_call(thread);
-  thread.slot->borders.fetch_add(1);
   add_own_work(thread);
   catch_up(thread);
   return locks;
@@ -408,8 +417,7 @@ void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time 
   std::uint64_t list = 0;
   if (ids.size() <= kWaitIds) {
     std::ranges::copy(ids, thread.slot->inline_ids);
-    thread.slot->wait_ids =
-        static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(thread.slot->inline_ids) - memory_);
+    thread.slot->wait_ids = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(thread.slot->inline_ids) - memory_);
   } else {
     list = heap_.take(ids.size_bytes());
     std::ranges::copy(ids, reinterpret_cast<std::uint64_t*>(memory_ + list));

@@ -267,9 +267,8 @@ using StandardStart = int (*)(void*);  // of C11's thrd_create, whose handles ar
 [[gnu::visibility("default")]] int pthread_create(pthread_t* handle, const pthread_attr_t* attributes, PosixStart start,
                                                   void* argument) noexcept {
   static auto* const create = thalweg::mpi::original(&pthread_create, "pthread_create");
-  return thalweg::mpi::give_birth(handle, start, argument, [&](PosixStart first, void* given) {
-    return create(handle, attributes, first, given);
-  });
+  return thalweg::mpi::give_birth(
+      handle, start, argument, [&](PosixStart first, void* given) { return create(handle, attributes, first, given); });
 }
 
 [[gnu::visibility("default")]] int pthread_join(pthread_t handle, void** result) {
@@ -279,8 +278,8 @@ using StandardStart = int (*)(void*);  // of C11's thrd_create, whose handles ar
 
 [[gnu::visibility("default")]] int thrd_create(pthread_t* handle, StandardStart start, void* argument) {
   static auto* const create = thalweg::mpi::original(&thrd_create, "thrd_create");
-  return thalweg::mpi::give_birth(
-      handle, start, argument, [&](StandardStart first, void* given) { return create(handle, first, given); });
+  return thalweg::mpi::give_birth(handle, start, argument,
+                                  [&](StandardStart first, void* given) { return create(handle, first, given); });
 }
 
 [[gnu::visibility("default")]] int thrd_join(pthread_t handle, int* result) {

@@ -22,9 +22,9 @@ struct Thread {
   bool ended = false;
 
   Time clock = 0;
-  double fraction = 0;                      ///< fraction of a tick not yet added to the clock
+  double fraction = 0;                         ///< fraction of a tick not yet added to the clock
   clockid_t meter = CLOCK_PROCESS_CPUTIME_ID;  ///< processor time that counts as its own
-  std::int64_t processor_ns = 0;            ///< of `meter`, when it last left a call
+  std::int64_t processor_ns = 0;               ///< of `meter`, when it last left a call
   Skew skew;
 
   int depth = 0;  ///< of nested calls

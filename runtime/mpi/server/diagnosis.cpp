@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Report of waiting ranks (for whom, for what, since when), printed when a program can make no progress.
 #include <algorithm>
+#include <array>
 
 #include "core/microseconds.hpp"
 #include "mpi/server/server.hpp"
@@ -121,6 +122,18 @@ std::string Server::state_text(unsigned rank, Client& client) {
   }
   if (named > 0) return what;
   return what + (slot.wait_count > 0 ? "an operation that has not begun" : "nothing in particular (it polls)");
+}
+
+/// A program may end because it has not got the level of threads that it needs.
+std::string Server::missing_level() {
+  constexpr std::array kNames{"SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE"};
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    const ThreadLevel given = memory_.slot(rank).given_level.load(), wanted = memory_.slot(rank).wanted_level.load();
+    if (given >= wanted) continue;
+    return "; rank " + std::to_string(rank) + " asked for MPI_THREAD_" + kNames[static_cast<std::size_t>(wanted)] +
+           ", but its MPI library only provides MPI_THREAD_" + kNames[static_cast<std::size_t>(given)];
+  }
+  return "";
 }
 
 std::vector<Blocked> Server::blocked() {

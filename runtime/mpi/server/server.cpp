@@ -12,12 +12,12 @@ namespace thalweg::mpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLookMilliseconds = 50;               // polling interval of the sockets
-constexpr int kLastLooks = 100;                     // maximum polls for the end of a rank that ends the run
-constexpr long kQuietNs = 5'000'000;                // time after which ranks that run without parking are sampled
-constexpr long kShortestNapNs = 10'000;             // between two samples of threads that may go to sleep outside MPI
-constexpr auto kStay = std::chrono::seconds(1);     // the other ranks may run on for this long after a rank's end
-constexpr auto kReturn = std::chrono::seconds(1);   // a time-out report waits this long for ranks between MPI calls
+constexpr int kLookMilliseconds = 50;              // polling interval of the sockets
+constexpr int kLastLooks = 100;                    // maximum polls for the end of a rank that ends the run
+constexpr long kQuietNs = 5'000'000;               // time after which ranks that run without parking are sampled
+constexpr long kShortestNapNs = 10'000;            // between two samples of threads that may go to sleep outside MPI
+constexpr auto kStay = std::chrono::seconds(1);    // the other ranks may run on for this long after a rank's end
+constexpr auto kReturn = std::chrono::seconds(1);  // a time-out report waits this long for ranks between MPI calls
 constexpr Tick kLooksPerSecond = 100'000;  // rate, per second of virtual time, of publishing a busy fabric's time
 
 }  // namespace
@@ -124,6 +124,7 @@ Outcome Server::run() {
     connections_.poll(books_.ending == Ending::died ? kLookMilliseconds : 0);
   if (books_.ending == Ending::died)
     books_.what += connections_.process(left_).end(memory_.slot(left_).exiting.load() != 0) + " before MPI_Finalize";
+  if (books_.ending == Ending::died || books_.ending == Ending::aborted) books_.what += missing_level();
   return std::move(books_);
 }
 
@@ -382,8 +383,8 @@ void Server::close_books(Outcome& outcome) {
     const Slot& slot = memory_.slot(rank);
     Tick clock = 0;
     for (const Client& client : ranks_[rank].clients)
-      clock = std::max(clock, session_.is_parked(client.number) ? session_.clock(client.number)
-                                                                : slot_of(rank, client).clock);
+      clock = std::max(clock,
+                       session_.is_parked(client.number) ? session_.clock(client.number) : slot_of(rank, client).clock);
     outcome.clocks.push_back(clock);
     outcome.virtual_time = std::max(outcome.virtual_time, clock);
     for (std::size_t f = 0; f < options_.functions.size(); ++f)

@@ -145,23 +145,24 @@ class Server {
     launch::WatchedThread watched{};
     bool watches = false;     ///< `watched` is this thread
     std::uint64_t turns = 0;  ///< of `watched`, when last seen asleep
+    unsigned idle = 0;        ///< how often it was, before it has called MPI
     // Sample taken while the thread ran outside MPI: `borders` and processor time.
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0, last_ns = 0;
-    std::chrono::steady_clock::time_point busy{};     ///< when it last used the processor or called MPI
-    std::chrono::steady_clock::time_point entered{};  ///< when it was first seen with these `borders`
-    std::optional<std::uint64_t> given_up{};          ///< `borders` between which time does not wait for it any more
+    std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor or called MPI
+    std::optional<std::uint64_t> given_up{};       ///< `borders` between which time does not wait for it any more
     NativeCall native_call{};
   };
   struct Rank {
-    std::vector<Client> clients;  ///< its threads, in the order of their paths
-    std::uint32_t lives = 0;      ///< Slot::lives when the clients were last updated
-    bool settled = false;         ///< no thread can run before one of its rank is resumed
+    std::vector<Client> clients;     ///< its threads, in the order of their paths
+    std::uint32_t lives = 0;         ///< Slot::lives when the clients were last updated
+    bool settled = false;            ///< no thread can run before one of its rank is resumed
     std::vector<Submission> recent;  ///< if it has several threads: those dated after now
-    std::string disagreement;     ///< last one reported to it
+    std::string disagreement;        ///< last one reported to it
     Mailbox mailbox;
   };
-  struct Channel {  ///< messages from one rank to another: those of a thread, and those of equal tags, are delivered in order
+  struct
+      Channel {  ///< messages from one rank to another: those of a thread, and those of equal tags, are delivered in order
     struct Entry {
       Message message;
       std::uint16_t thread = 0;
@@ -222,7 +223,7 @@ class Server {
   [[nodiscard]] std::int64_t processor_ns(unsigned rank, const Client& client);
   [[nodiscard]] bool blocks_in_mpi(unsigned rank, Client& client);
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank, Client& client);
-  [[nodiscard]] bool held_up_too_long(unsigned rank, Client& client);
+  [[nodiscard]] bool held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns);
   [[nodiscard]] Tick earliest_of_running();
 
   // dispatch.cpp: operations that ranks post
@@ -260,6 +261,7 @@ class Server {
 
   // diagnosis.cpp
   [[nodiscard]] std::optional<std::string> disagreement() const;
+  [[nodiscard]] std::string missing_level();
   [[nodiscard]] std::vector<Blocked> blocked();
   [[nodiscard]] std::string name_of(unsigned rank, const Client& client);
   [[nodiscard]] std::string state_text(unsigned rank, Client& client);

@@ -16,6 +16,8 @@ using launch::Doing;
 constexpr std::int64_t kPolledNs = 5'000'000;       // an MPI call that uses more processor time waits by polling
 constexpr std::int64_t kIdleNs = 100'000;           // a sleeping process uses less between two samples
 constexpr auto kBlocked = std::chrono::seconds(2);  // a rank without processor time for this long delays no others
+constexpr std::int64_t kSpinNs = 2'000'000'000;     // processor time of a thread until it may be spinning
+constexpr unsigned kIdle = 64;  // a thread that has slept so often without a call of MPI is a helper
 
 std::span<const std::uint32_t> path_of(const ThreadSlot& slot) {
   return {slot.path, std::min<std::size_t>(slot.depth, kDepth)};
@@ -50,6 +52,7 @@ void Server::admit(unsigned rank) {
       session_.give(client.number, rank);
       threads_[client.number] = {rank, thread};
     }
+    client.busy = Clock::now();
     owner.clients.push_back(std::move(client));
   }
   std::ranges::stable_sort(owner.clients, [&](const Client& one, const Client& other) {
@@ -89,8 +92,7 @@ Doing Server::doing(unsigned rank, Client& client) {
   return watch(rank, client) ? client.watched.doing() : Doing::runs;
 }
 
-/// True if a counted thread sleeps outside MPI until another thread wakes it, or at most for some time. A thread that has not
-/// called MPI may sleep in any way.
+/// True if a counted thread sleeps outside MPI until another thread wakes it, or at most for some time.
 bool Server::rests(unsigned rank, Client& client) {
   const ThreadSlot& slot = slot_of(rank, client);
   const State state = slot.state.load();
@@ -98,7 +100,7 @@ bool Server::rests(unsigned rank, Client& client) {
   if (state == State::resumed || borders % 2 != 0) return false;
   if (client.given_up == borders) return true;
   const Doing now = doing(rank, client);
-  return now != Doing::runs && (now != Doing::sleeps || state == State::fresh || state == State::helper);
+  return now != Doing::runs && now != Doing::sleeps;
 }
 
 /// True if no thread of any rank may act before virtual time advances.
@@ -135,6 +137,7 @@ bool Server::settled(unsigned rank) {
     if (!together || client->given_up == slot_of(rank, *client).borders.load()) continue;
     if (!rests(rank, *client) || client->watched.turns() != client->turns) return false;
   }
+  if (slot.lives.load() != owner.lives) return false;  // one of them has created another thread
   owner.settled = true;
   for (Client* client : asleep) {
     const Doing now = doing(rank, *client);
@@ -146,8 +149,8 @@ bool Server::settled(unsigned rank) {
     }
     if (now != Doing::waits) owner.settled = false;  // it may wake up by itself
     slot_of(rank, *client).passed.store(true);
-    State fresh = State::fresh;
-    if (slot_of(rank, *client).state.compare_exchange_strong(fresh, State::helper))
+    if (State fresh = State::fresh;
+        ++client->idle > kIdle && slot_of(rank, *client).state.compare_exchange_strong(fresh, State::helper))
       memory_.header().running.fetch_sub(1);
   }
   count_threaded();
@@ -168,16 +171,17 @@ bool Server::somebody_may_act() {
 
 /// Processor time of a thread. A rank with one thread may have others that work for it, such as those of a library.
 std::int64_t Server::processor_ns(unsigned rank, const Client& client) {
-  return has_threads(rank) && client.watches ? client.watched.processor_ns()
-                                           : launch::processor_ns(connections_.processes()[rank]);
+  return client.watches && (client.slot != 0 || memory_.slot(rank).callers.load() > 1)
+             ? client.watched.processor_ns()
+             : launch::processor_ns(connections_.processes()[rank]);
 }
 
 /// True if this thread blocks in its MPI call. A thread that waits for a processor core is not blocked.
 bool Server::blocks_in_mpi(unsigned rank, Client& client) {
   NativeCall& call = client.native_call;
   const std::uint64_t borders = slot_of(rank, client).borders.load();
-  const bool runs = has_threads(rank) ? doing(rank, client) == Doing::runs
-                                      : launch::any_thread_runs(connections_.processes()[rank]);
+  const bool runs =
+      has_threads(rank) ? doing(rank, client) == Doing::runs : launch::any_thread_runs(connections_.processes()[rank]);
   const std::int64_t used = processor_ns(rank, client);
   if (borders != call.borders) {
     call = {borders, used, used};
@@ -193,29 +197,25 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   const std::uint64_t seen = borders.load();
   watch(rank, client);
   const std::int64_t used = processor_ns(rank, client);
-  const auto now = Clock::now();
-  if (used - client.last_ns > kIdleNs || seen != client.borders) client.busy = now;
+  if (used - client.last_ns > kIdleNs || seen != client.borders) client.busy = Clock::now();
   client.last_ns = used;
   if (seen == client.borders && seen % 2 == 0 && borders.load() == seen) return used - client.processor_ns;
   client.borders = seen;
   client.processor_ns = used;
-  client.entered = now;
   return 0;
 }
 
 /// True if the other ranks have waited long enough for a thread: it blocks outside MPI, on a pipe or a socket, or it may spin until
 /// another thread of its rank, which waits in MPI, changes a variable. The latter takes processor time, which may advance virtual
 /// time.
-bool Server::held_up_too_long(unsigned rank, Client& client) {
-  const auto now = Clock::now();
-  const bool blocks = now - client.busy > kBlocked;
-  const bool spins = options_.compute_scale == 0 && now - client.entered > kBlocked && has_threads(rank) &&
-                     client.borders % 2 == 0 && has_client_in(rank, State::parked);
-  if (!blocks && !spins) return false;
-  if (has_threads(rank)) {
-    client.given_up = client.borders;
-    slot_of(rank, client).passed.store(true);
-  }
+bool Server::held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns) {
+  const bool blocks = Clock::now() - client.busy > kBlocked;
+  if (!has_threads(rank)) return blocks;
+  const bool runs = doing(rank, client) == Doing::runs;
+  const bool spins = options_.compute_scale == 0 && quiet_ns > kSpinNs && has_client_in(rank, State::parked);
+  if (runs ? !spins : !blocks) return false;
+  client.given_up = client.borders;
+  slot_of(rank, client).passed.store(true);
   return true;
 }
 
@@ -230,9 +230,10 @@ Tick Server::earliest_of_running() {
       if (!counts(state)) continue;
       if (has_threads(rank) && state != State::native && rests(rank, client)) continue;
       const Tick resumed = state == State::resumed ? slot.clock : slot.resumed.load();
-      const double quiet = static_cast<double>(quiet_ns(rank, client)) * ticks_per_ns * options_.compute_scale;
-      if (held_up_too_long(rank, client)) continue;
-      earliest = std::min(earliest, resumed + static_cast<Tick>(quiet));
+      const std::int64_t quiet = quiet_ns(rank, client);
+      if (held_up_too_long(rank, client, quiet)) continue;
+      earliest = std::min(
+          earliest, resumed + static_cast<Tick>(static_cast<double>(quiet) * ticks_per_ns * options_.compute_scale));
     }
   return earliest;
 }

@@ -36,6 +36,7 @@ def run_program(tmp_path: Path) -> Program:
         cluster: str = "torus:2x2x2",
         timeout: float = 120,
         folder: Path | None = None,
+        flags: tuple[str, ...] = (),
     ) -> Run:
         file = PROGRAMS / source
         if not source.endswith(".c"):
@@ -43,7 +44,8 @@ def run_program(tmp_path: Path) -> Program:
             file.write_text(f'#include "check.h"\n{source}')
         program = tmp_path / "program"
         subprocess.run(
-            [MPICC, "-O1", "-w", "-I", PROGRAMS, "-I", ROOT / "runtime/mpi/include", "-o", program, file], check=True
+            [MPICC, "-O1", "-w", "-I", PROGRAMS, "-I", ROOT / "runtime/mpi/include", "-o", program, file, *flags],
+            check=True,
         )
         chosen = options if "--compute" in options else ("--compute", "none", *options)
         return thalweg_run(tmp_path, ranks, cluster, [program, *arguments], *chosen, timeout=timeout, place=folder)

@@ -171,7 +171,7 @@ def test_locks_cost_what_they_cost_by_mpi_alone(run_program: Program, tmp_path: 
     mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")
     program = mpi.build([PROGRAMS / "locks.c"], plain / "locks")
     own = float(mpi.run(3, [program]).stdout.split()[1])
-    serialized, seen = run_program("locks.c", 3).stdout.split()
+    multiple, seen = run_program("locks.c", 3).stdout.split()
     print(f"us of an accumulate under a lock {seen}, by MPI alone {own}")
-    assert serialized == "1"
+    assert multiple == "1"
     assert float(seen) < 3 * own

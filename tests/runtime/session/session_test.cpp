@@ -76,6 +76,21 @@ TEST_F(Sessions, AClientGoesOnWhenAsManyRequestsAreCompleteAsItNeeds) {
   EXPECT_EQ(session.pending(0, 3), nullptr);
 }
 
+TEST_F(Sessions, EachClientOfAnOwnerMayWaitForItsRequests) {
+  const unsigned second = session.add_client(0);
+  ask(0, 1, 30);
+  ask(0, 2, 50);
+  park(0, 5, {2}, 1);
+  park(second, 7, {1}, 1);
+  EXPECT_EQ(run(), Clients{second});
+  EXPECT_EQ(session.clock(second), 30);
+  park(second, 31, {2}, 1);
+  EXPECT_EQ(run(), (Clients{0, second}));
+  EXPECT_EQ(session.clock(0), 50);
+  EXPECT_EQ(session.clock(second), 50);
+  EXPECT_EQ(session.outbox(0).size(), 2u);
+}
+
 TEST_F(Sessions, TimeDoesNotPassWhatAClientThatRunsMayStillDo) {
   ask(0, 1, 100);
   park(0, 0, {1}, 1);
