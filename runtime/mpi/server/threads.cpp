@@ -100,7 +100,7 @@ bool Server::rests(unsigned rank, Client& client) {
   if (state == State::resumed || borders % 2 != 0) return false;
   if (client.given_up == borders) return true;
   const Doing now = doing(rank, client);
-  return now != Doing::runs && now != Doing::sleeps;
+  return now != Doing::runs && now != Doing::sleeps && slot.borders.load() == borders;
 }
 
 /// True if no thread of any rank may act before virtual time advances.
@@ -163,7 +163,7 @@ bool Server::somebody_may_act() {
     const State state = state_of(rank, client);
     if (state == State::parked) return !session_.is_parked(client.number);
     if (!counts(state) && state != State::helper) return false;
-    if (!has_threads(rank) || state == State::native || slot_of(rank, client).borders.load() % 2 != 0) return true;
+    if (!has_threads(rank) || state == State::native || !rests(rank, client)) return true;
     const Doing now = doing(rank, client);
     return now != Doing::waits && now != Doing::ended;
   });
