@@ -22,6 +22,13 @@ enum class Pattern : std::uint8_t {
   hotspot,         ///< with hotspot_fraction to one of hotspot_nodes, otherwise uniform
 };
 
+/// Models of the routers that simulate the traffic.
+enum class TrafficRouters : std::uint8_t {
+  automatic,  ///< the fastest model that has all parts of the network
+  full,       ///< VcRouter
+  both,       ///< runs both; throws std::logic_error if any result differs
+};
+
 struct TrafficConfig {
   Pattern pattern = Pattern::uniform;
   unsigned packet_flits = 8;  ///< 1, 2, 4, 8 or 16
@@ -32,6 +39,7 @@ struct TrafficConfig {
   Tick warmup = 10'000;        ///< cycles before anything is measured
   Tick cycles = 100'000;       ///< measured cycles
   Tick stuck_cycles = 10'000;  ///< without movement for this time while flits are in flight, the network is stuck
+  TrafficRouters routers = TrafficRouters::automatic;
 };
 
 struct TrafficResult {
@@ -47,6 +55,7 @@ struct TrafficResult {
   double accepted_load = 0;        ///< ejected flits per node and cycle
   bool complete = false;           ///< every packet that was created in the measured cycles was ejected
   bool verified = false;           ///< every flit arrived once, in order, at its destination, with its payload
+  std::uint64_t digest = 0;        ///< of each packet's node and time of arrival, and of all ports' counts of flits
   std::vector<std::string> stuck;  ///< waits in a deadlock; empty otherwise
 };
 

@@ -5,11 +5,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
+#include <cmath>
 #include <initializer_list>
 #include <numeric>
+#include <random>
 #include <string>
 
+#include "network/fat_tree.hpp"
 #include "network/torus.hpp"
+#include "seed.hpp"
 
 namespace thalweg {
 namespace {
@@ -122,6 +128,97 @@ TEST(Traffic, OrderOfStepsDoesNotMatter) {
   EXPECT_EQ(forward.packets, backward.packets);
   EXPECT_EQ(forward.average_latency_cycles, backward.average_latency_cycles);
   EXPECT_EQ(forward.max_latency_cycles, backward.max_latency_cycles);
+}
+
+/// A grid without the links between its edges, in dimension order.
+NetworkConfig mesh(unsigned width, unsigned height) {
+  NetworkConfig config;
+  config.nodes = width * height;
+  config.router.link_ports = 4;
+  config.router.vc_mask = {{1}};
+  for (NodeId node = 0; node < config.nodes; ++node) {
+    if (node % width + 1 < width) config.links.push_back({node, node + 1, 0, 1});
+    if (node + width < config.nodes) config.links.push_back({node, node + width, 2, 3});
+  }
+  for (NodeId node = 0; node < config.nodes; ++node)
+    for (NodeId to = 0; to < config.nodes; ++to) {
+      const unsigned x = node % width, y = to % width;
+      config.routes.push_back({static_cast<std::uint8_t>(x != y ? x > y : 2 + (node > to)), 0});
+    }
+  return config;
+}
+
+/// A random network; rings of one channel may get into a deadlock, which is a result as any other.
+NetworkConfig random_network(std::mt19937_64& random) {
+  const auto below = [&](unsigned bound) { return static_cast<unsigned>(random() % bound); };
+  NetworkConfig config;
+  switch (below(4)) {
+    case 0:
+      config = test::torus({2 + below(9)});
+      break;
+    case 1:
+      config = test::torus({2 + below(4), 2 + below(4)});
+      break;
+    case 2:
+      config = mesh(1 + below(5), 2 + below(4));
+      break;
+    default:
+      config = test::fat_tree(1 + below(4), 1 + below(4), 1 + below(3));
+      break;
+  }
+  RouterConfig& router = config.router;
+  const unsigned most = 64 / std::bit_ceil(router.link_ports + 1);
+  router.virtual_channels = 1 + below(std::min(8u, most));
+  const std::uint32_t all = (1u << router.virtual_channels) - 1, low = (1u << (router.virtual_channels + 1) / 2) - 1;
+  const std::vector<std::uint32_t> classes{low, router.virtual_channels > 1 ? all & ~low : all};
+  router.vc_mask.assign(1 + below(2), below(4) ? classes : std::vector{all, all});
+  router.buffer_flits = 1 + below(32);
+  router.local_buffer_flits = 1 + below(32);
+  const Tick latency = 1 + below(below(2) ? 3 : 110);
+  for (LinkConfig& link : config.links) link.latency = below(2) ? latency : 1 + below(8);
+  return config;
+}
+
+// Do both models of the routers give the same results: all latencies, each port's flits, the node and the cycle of each
+// packet's arrival, and the waits in a deadlock?
+TEST(Traffic, BothModelsAgreeInEveryCycle) {
+  std::mt19937_64 random(test_seed());
+  std::uint64_t packets = 0;
+  unsigned stuck = 0;
+  for (unsigned run = 0; run < 60; ++run) {
+    const NetworkConfig fabric = random_network(random);
+    TrafficConfig traffic;
+    traffic.pattern = std::array{Pattern::uniform, Pattern::bit_complement, Pattern::neighbour, Pattern::hotspot,
+                                 Pattern::transpose}[random() % 5];
+    const auto side = static_cast<unsigned>(std::lround(std::sqrt(fabric.nodes)));
+    if (side * side != fabric.nodes && traffic.pattern == Pattern::transpose) traffic.pattern = Pattern::uniform;
+    traffic.hotspot_nodes = {static_cast<NodeId>(random() % fabric.nodes)};
+    traffic.hotspot_fraction = 0.5;
+    traffic.packet_flits = 1u << random() % 5;
+    traffic.load = std::array{0.0, 0.005, 0.05, 0.2, 0.5, 1.0, double(traffic.packet_flits)}[random() % 7];
+    traffic.seed = random();
+    traffic.warmup = static_cast<Tick>(random() % 300);
+    traffic.cycles = 1 + static_cast<Tick>(random() % 1500);
+    traffic.stuck_cycles = 3000;
+    traffic.routers = TrafficRouters::both;
+    TrafficResult result;
+    ASSERT_NO_THROW(result = run_traffic(fabric, traffic)) << "in run " << run;
+    EXPECT_TRUE(result.verified || !result.stuck.empty()) << "in run " << run;
+    packets += result.packets;
+    stuck += !result.stuck.empty();
+  }
+  EXPECT_GT(packets, 5000u);
+  EXPECT_LT(stuck, 30u);
+}
+
+TEST(Traffic, BothModelsNeedANetworkThatBothHave) {
+  auto fabric = test::torus({4});
+  fabric.links[0].rate_cycles = 2;
+  auto traffic = short_run(0.1);
+  traffic.routers = TrafficRouters::both;
+  EXPECT_THROW((void)run_traffic(fabric, traffic), std::invalid_argument);
+  traffic.routers = TrafficRouters::automatic;
+  EXPECT_TRUE(run_traffic(fabric, traffic).verified);
 }
 
 }  // namespace
