@@ -5,9 +5,10 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <queue>
-#include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "common/bits.hpp"
 #include "network/traffic_model.hpp"
@@ -18,7 +19,9 @@ namespace thalweg {
 namespace {
 
 using Mask = std::uint64_t;
-constexpr unsigned kChannels = 64;  ///< of a router
+constexpr unsigned kChannels = 64;    ///< of a router
+constexpr unsigned kMaxDepth = 1024;  ///< of a buffer
+constexpr Tick kMaxLatency = 1024;
 
 constexpr Mask bit(unsigned index) {
   return Mask{1} << index;
@@ -50,38 +53,49 @@ class LastWinner {
   std::uint16_t last_ = 63;  ///< the next request is at 0
 };
 
-/// What a node receives in one cycle.
-struct alignas(32) CycleInputs {
-  Mask flits = 0;          ///< input channels
-  Mask credits = 0;        ///< output channels
-  FlitHandle ejected = 0;  ///< at the sink, plus 1; 0: none
-  std::uint16_t ejected_vc = 0;
-  std::uint16_t injections = 0;  ///< channels of the source with a credit
+/// What a node receives in one cycle is a mask of channels of each kind.
+enum Kind : unsigned { flits, credits, ejections, injections };  ///< injections: credits of the source
+constexpr unsigned kKinds = 4;
+
+/// A wire of one channel: sets a bit at its reader.
+struct Wire {
+  Mask bit = 0;
+  std::uint32_t place = 0;  ///< of the reader's mask in a slot of the inputs
+  std::uint32_t delay = 0;  ///< latency, in masks of all nodes
 };
 
 struct Input {
+  Wire credit;
   Mask allowed = 0;         ///< output channels permitted for the packet
   std::uint32_t queue = 0;  ///< its first entry
   std::uint16_t first = 0;  ///< flit in the queue, modulo its capacity
   std::uint16_t flits = 0;  ///< that have arrived
-  std::uint16_t port = 0, output = 0;
+  std::uint16_t output = 0;
+  std::uint16_t from_port = 0, to_port = 0;
   LastWinner choose_channel;
 };
 
 struct Output {
-  std::uint32_t queue = 0;  ///< of the input channel at the other end
+  Wire flit;
+  std::uint64_t sent = 0;   ///< flits
+  std::uint32_t queue = 0;  ///< of the reader's channel
   std::uint16_t end = 0;    ///< of the flits in that queue, modulo its capacity
   std::uint16_t credits = 0;
   std::uint16_t owner = 0;
   LastWinner choose_input;
 };
 
+/// Arbiters of an output port and of an input port.
 struct Port {
-  std::uint64_t sent = 0;     ///< flits
-  std::uint32_t peer = 0;     ///< index of the node at the link's other end
-  std::uint32_t latency = 0;  ///< of the link
-  std::uint32_t base = 0;     ///< first channel of the peer's port
   LastWinner choose_port, choose_channel;
+};
+
+/// A channel of the source or of the sink.
+struct HostChannel {
+  std::uint32_t queue = 0;  ///< of the router's input channel, or of the sink
+  std::uint16_t place = 0;  ///< of the next flit in the queue, modulo its capacity
+  std::uint16_t credits = 0;
+  FlitHandle expected = kHead;
 };
 
 /// The packet that a source sends.
@@ -90,9 +104,7 @@ struct Injection {
   FlitHandle next = 0;
   std::uint16_t sending = 0;  ///< 1 between head and tail
   std::uint16_t vc = 0;
-  std::uint32_t ready = 0;  ///< channels with credits
-  std::array<std::uint16_t, 16> credits{};
-  std::array<std::uint16_t, 16> end{};  ///< as Output::end
+  Mask ready = 0;  ///< channels with credits
 };
 
 struct alignas(64) Node {
@@ -104,7 +116,7 @@ struct alignas(64) Node {
   std::array<Port, kChannels> port;
   std::array<Input, kChannels> input;
   std::array<Output, kChannels> output;
-  std::array<FlitHandle, 16> expected;  ///< the next flit of each channel of the sink
+  std::array<HostChannel, 16> source, sink;
   Received received;
 };
 
@@ -117,7 +129,9 @@ class LightTraffic final : public TrafficModel {
   [[nodiscard]] PacketSource& source(NodeId node) override { return sources_[index_[node]]; }
   [[nodiscard]] const Received& received(NodeId node) const override { return nodes_[index_[node]].received; }
   [[nodiscard]] std::uint64_t flits_sent(NodeId node, unsigned port) const override {
-    return nodes_[index_[node]].port[port].sent;
+    std::uint64_t sent = 0;
+    for (unsigned vc = 0; vc < channels_; ++vc) sent += nodes_[index_[node]].output[port << bits_ | vc].sent;
+    return sent;
   }
   [[nodiscard]] std::uint64_t flits_unrouted(NodeId) const override { return 0; }
   [[nodiscard]] std::vector<VcRouter::Blocked> blocked(NodeId node) const override;
@@ -127,37 +141,39 @@ class LightTraffic final : public TrafficModel {
   static constexpr unsigned kWheel = 256;      ///< cycles; most packets are created within
   static constexpr unsigned kFlags = 64 / 16;  ///< of awake_ in a word
 
-  void step(unsigned index, Tick now);
+  void step(unsigned index, Tick now, std::size_t slot);
   void compute_routes(unsigned index, Mask inputs);
   void allocate_channels(Node& node, Mask inputs);
-  void allocate_switch(Node& node, unsigned index, Tick now, Mask inputs);
-  void arbitrate(Node& node, unsigned index, Tick now, Mask inputs);
-  void grant(Node& node, unsigned index, Tick now, unsigned input);
-  void eject(Node& node, unsigned index, Tick now, const CycleInputs& arrivals);
+  void allocate_switch(Node& node, std::size_t slot, Mask inputs);
+  void arbitrate(Node& node, std::size_t slot, Mask inputs);
+  void grant(Node& node, std::size_t slot, unsigned input);
+  void eject(Node& node, unsigned index, Tick now, Mask channels);
   bool inject(Node& node, unsigned index, Tick now);
 
   [[nodiscard]] unsigned vc_of(unsigned channel) const { return channel & ((1u << bits_) - 1); }
-  [[nodiscard]] std::size_t slot(unsigned index, Tick at) const {
-    return static_cast<std::size_t>(at & last_slot_) << node_bits_ | index;
+  /// The slot of a cycle, as the place of its first mask in inputs_. awake_ has a flag per kKinds of these.
+  [[nodiscard]] std::size_t slot(Tick at) const { return static_cast<std::size_t>(at) << slot_bits_ & places_; }
+  [[nodiscard]] Wire wire(Kind kind, unsigned index, unsigned channel, Tick latency) const {
+    return {bit(channel), index * kKinds + kind, static_cast<std::uint32_t>(latency) << slot_bits_};
   }
-  /// A node's arrivals in a future cycle, in which it is stepped.
-  CycleInputs& post(unsigned index, Tick at) {
-    const std::size_t place = slot(index, at);
-    awake_[place] = 1;
-    return arrivals_[place];
+  /// Sets the wire's bit in the reader's inputs of a future cycle, in which the reader is stepped.
+  void post(std::size_t slot, const Wire& wire) {
+    const std::size_t place = ((slot + wire.delay) & places_) + wire.place;
+    awake_[place / kKinds] = 1;
+    inputs_[place] |= wire.bit;
   }
   void wake_source(unsigned index, Tick now);
 
   const Window& window_;
   unsigned bits_, channels_, ports_, host_, flits_;
   Tick now_ = 0;
-  Tick last_slot_ = 0;
-  unsigned node_bits_;
+  unsigned slot_bits_;                 ///< log2 of the masks of a slot
+  std::size_t places_ = 0;             ///< of all slots - 1
   unsigned entries_ = 0;               ///< capacity of a queue - 1
   std::vector<std::uint16_t> awake_;   ///< per slot and node: 1 if the node is to be stepped
-  std::vector<CycleInputs> arrivals_;  ///< per slot and node
+  std::vector<Mask> inputs_;           ///< per slot, node and kind
   std::vector<Node> nodes_;            ///< in the order of steps
-  std::vector<FlitHandle> queues_;     ///< of the input channels, written when a flit is sent
+  std::vector<FlitHandle> queues_;     ///< of input channels and sinks, written when a flit is sent
   std::vector<PacketSource> sources_;  ///< per index
   std::vector<RouteTable> tables_;     ///< per index
   std::vector<unsigned> index_;        ///< per node
@@ -175,7 +191,7 @@ LightTraffic::LightTraffic(const TrafficModelConfig& config)
       ports_(config.fabric.router.link_ports + config.fabric.router.local_ports),
       host_(config.fabric.router.link_ports),
       flits_(config.traffic.packet_flits),
-      node_bits_(static_cast<unsigned>(std::bit_width((config.fabric.nodes - 1) | (kFlags - 1)))),
+      slot_bits_(static_cast<unsigned>(std::bit_width((config.fabric.nodes * kKinds - 1) | (kFlags * kKinds - 1)))),
       nodes_(config.fabric.nodes),
       index_(config.fabric.nodes) {
   const NetworkConfig& fabric = config.fabric;
@@ -183,13 +199,14 @@ LightTraffic::LightTraffic(const TrafficModelConfig& config)
   Tick longest = 2;
   for (const LinkConfig& link : fabric.links) longest = std::max(longest, link.latency + 1);
   const auto slots = std::bit_ceil(static_cast<std::size_t>(longest) + 1);
-  last_slot_ = static_cast<Tick>(slots - 1);
-  awake_.resize(slots << node_bits_);
-  arrivals_.resize(slots << node_bits_);
+  inputs_.resize(slots << slot_bits_);
+  awake_.resize(inputs_.size() / kKinds);
+  places_ = inputs_.size() - 1;
   const unsigned entries = std::bit_ceil(std::max(router.buffer_flits, router.local_buffer_flits));
   entries_ = entries - 1;
-  queues_.resize(nodes_.size() * (ports_ << bits_) * entries);
-  const auto queue = [&](unsigned index, unsigned channel) { return (index * (ports_ << bits_) + channel) * entries; };
+  const unsigned queues = (ports_ << bits_) + channels_;  // of a node; those of its sink are the last
+  queues_.resize(nodes_.size() * queues * entries);
+  const auto queue = [&](unsigned index, unsigned number) { return (index * queues + number) * entries; };
   for (unsigned index = 0; index < nodes_.size(); ++index) {
     const NodeId self = config.order.empty() ? index : config.order[index];
     index_[self] = index;
@@ -198,26 +215,34 @@ LightTraffic::LightTraffic(const TrafficModelConfig& config)
                          std::span(fabric.routes).subspan(std::size_t{self} * fabric.nodes, fabric.nodes));
     Node& node = nodes_[index];
     node.self = self;
-    node.expected.fill(kHead);
     for (unsigned port = 0; port < ports_; ++port)
       for (unsigned vc = 0; vc < channels_; ++vc) {
         const unsigned channel = port << bits_ | vc;
         node.free |= bit(channel);
         node.input[channel].queue = queue(index, channel);
+        node.input[channel].from_port = static_cast<std::uint16_t>(port);
         node.output[channel].credits =
             static_cast<std::uint16_t>(port < host_ ? router.buffer_flits : router.local_buffer_flits);
       }
+    for (unsigned vc = 0; vc < channels_; ++vc) {
+      const unsigned channel = host_ << bits_ | vc;
+      node.source[vc].queue = queue(index, channel);
+      node.source[vc].credits = static_cast<std::uint16_t>(router.local_buffer_flits);
+      node.input[channel].credit = wire(injections, index, vc, 1);
+      node.sink[vc].queue = node.output[channel].queue = queue(index, (ports_ << bits_) + vc);
+      node.output[channel].flit = wire(ejections, index, vc, 2);
+    }
     node.injection.ready = (1u << channels_) - 1;
-    node.injection.credits.fill(static_cast<std::uint16_t>(router.local_buffer_flits));
     wake_source(index, -1);
   }
   const auto connect = [&](NodeId from, unsigned port, NodeId to, unsigned to_port, Tick latency) {
     Node& node = nodes_[index_[from]];
-    node.port[port].peer = index_[to];
-    node.port[port].base = to_port << bits_;
-    node.port[port].latency = static_cast<std::uint32_t>(latency);
-    for (unsigned vc = 0; vc < channels_; ++vc)
-      node.output[port << bits_ | vc].queue = queue(index_[to], to_port << bits_ | vc);
+    for (unsigned vc = 0; vc < channels_; ++vc) {
+      const unsigned own = port << bits_ | vc, other = to_port << bits_ | vc;
+      node.output[own].queue = queue(index_[to], other);
+      node.output[own].flit = wire(flits, index_[to], other, latency + 1);
+      node.input[own].credit = wire(credits, index_[to], other, latency);
+    }
   };
   for (const LinkConfig& link : fabric.links) {
     connect(link.node_a, link.port_a, link.node_b, link.port_b, link.latency);
@@ -237,7 +262,8 @@ void LightTraffic::wake_source(unsigned index, Tick now) {
 
 void LightTraffic::advance(Tick until) {
   for (; now_ < until; ++now_) {
-    std::uint16_t* const awake = &awake_[slot(0, now_)];
+    const std::size_t slot = this->slot(now_);
+    std::uint16_t* const awake = &awake_[slot / kKinds];
     for (const unsigned index : due_[static_cast<std::size_t>(now_) % kWheel]) awake[index] = 1;
     due_[static_cast<std::size_t>(now_) % kWheel].clear();
     for (; !far_.empty() && far_.top().first <= now_; far_.pop()) awake[far_.top().second] = 1;
@@ -246,32 +272,35 @@ void LightTraffic::advance(Tick until) {
       std::memcpy(&flags, awake + start, sizeof flags);
       if (!flags) continue;
       for (unsigned index = start; index < start + kFlags; ++index)
-        if (std::exchange(awake[index], 0)) step(index, now_);
+        if (std::exchange(awake[index], 0)) step(index, now_, slot);
     }
   }
 }
 
-void LightTraffic::step(unsigned index, Tick now) {
+void LightTraffic::step(unsigned index, Tick now, std::size_t slot) {
   Node& node = nodes_[index];
-  const CycleInputs arrivals = std::exchange(arrivals_[slot(index, now)], {});
+  std::array<Mask, kKinds> inputs;
+  Mask* const wires = &inputs_[slot + index * kKinds];
+  std::copy_n(wires, kKinds, inputs.begin());
+  std::fill_n(wires, kKinds, 0);
   const Mask sending = node.occupied & node.sendable;
   const Mask waiting = node.waiting;
   if (const Mask idle = node.occupied & ~waiting & ~node.active) compute_routes(index, idle);
   if (waiting) allocate_channels(node, waiting);
-  if (sending) allocate_switch(node, index, now, sending);
-  for (Mask rest = arrivals.flits; rest; rest &= rest - 1) ++node.input[first(rest)].flits;
-  node.occupied |= arrivals.flits;
-  for (Mask rest = arrivals.credits; rest; rest &= rest - 1) {
+  if (sending) allocate_switch(node, slot, sending);
+  for (Mask rest = inputs[flits]; rest; rest &= rest - 1) ++node.input[first(rest)].flits;
+  node.occupied |= inputs[flits];
+  for (Mask rest = inputs[credits]; rest; rest &= rest - 1) {
     const unsigned o = first(rest);
     Output& output = node.output[o];
     if (output.credits++ == 0 && !(node.free & bit(o))) node.sendable |= bit(output.owner);
   }
-  if (arrivals.ejected) eject(node, index, now, arrivals);
+  if (inputs[ejections]) eject(node, index, now, inputs[ejections]);
   bool busy = (node.occupied & (~node.active | node.sendable)) != 0;
   if (node.injection.sending || node.injection.due <= now) busy |= inject(node, index, now);
-  for (Mask rest = arrivals.injections; rest; rest &= rest - 1) ++node.injection.credits[first(rest)];
-  node.injection.ready |= arrivals.injections;
-  if (busy) awake_[slot(index, now + 1)] = 1;
+  for (Mask rest = inputs[injections]; rest; rest &= rest - 1) ++node.source[first(rest)].credits;
+  node.injection.ready |= inputs[injections];
+  if (busy) awake_[this->slot(now + 1) / kKinds + index] = 1;
 }
 
 void LightTraffic::compute_routes(unsigned index, Mask inputs) {
@@ -283,7 +312,7 @@ void LightTraffic::compute_routes(unsigned index, Mask inputs) {
     Input& input = node.input[i];
     const Packet& packet = packets_[packet_of(queues_[input.queue + (input.first & entries_)])];
     const Route route = table.route(table.header().header(packet.destination), vc_of(i));
-    input.port = route.port;
+    input.to_port = route.port;
     input.allowed = Mask{route.channels} << (route.port << bits_);
   }
 }
@@ -296,7 +325,7 @@ void LightTraffic::allocate_channels(Node& node, Mask inputs) {
     const Input& input = node.input[i];
     const Mask candidates = node.free & input.allowed;
     if (!candidates) continue;
-    const unsigned base = input.port << bits_;
+    const unsigned base = input.to_port << bits_;
     const unsigned o = base | input.choose_channel.pick(candidates >> base);
     requests[o] = (wanted & bit(o) ? requests[o] : 0) | bit(i);
     wanted |= bit(o);
@@ -317,20 +346,21 @@ void LightTraffic::allocate_channels(Node& node, Mask inputs) {
   }
 }
 
-void LightTraffic::allocate_switch(Node& node, unsigned index, Tick now, Mask inputs) {
-  // Requests from different input ports for different output ports are granted without arbitration.
-  std::uint64_t from = 0, to = 0;
-  for (Mask rest = inputs; rest; rest &= rest - 1) {
-    const unsigned i = first(rest);
-    const std::uint64_t port = bit(i >> bits_), output = bit(node.input[i].port);
-    if ((from & port) | (to & output)) return arbitrate(node, index, now, inputs);
-    from |= port;
-    to |= output;
+void LightTraffic::allocate_switch(Node& node, std::size_t slot, Mask inputs) {
+  if (inputs & (inputs - 1)) {  // more than one: without arbitration if they differ in input ports and output ports
+    std::uint64_t from = 0, to = 0;
+    for (Mask rest = inputs; rest; rest &= rest - 1) {
+      const Input& input = node.input[first(rest)];
+      const std::uint64_t in = bit(input.from_port), out = bit(input.to_port);
+      if ((from & in) | (to & out)) return arbitrate(node, slot, inputs);
+      from |= in;
+      to |= out;
+    }
   }
-  for (; inputs; inputs &= inputs - 1) grant(node, index, now, first(inputs));
+  for (; inputs; inputs &= inputs - 1) grant(node, slot, first(inputs));
 }
 
-void LightTraffic::arbitrate(Node& node, unsigned index, Tick now, Mask inputs) {
+void LightTraffic::arbitrate(Node& node, std::size_t slot, Mask inputs) {
   std::uint64_t wanted = 0;
   std::array<std::uint64_t, kChannels> requests;
   std::array<std::uint16_t, kChannels> candidate;
@@ -339,39 +369,29 @@ void LightTraffic::arbitrate(Node& node, unsigned index, Tick now, Mask inputs) 
     const Mask group = (bit(1u << bits_) - 1) << (port << bits_);
     const unsigned i = node.port[port].choose_channel.pick(inputs & group);
     inputs &= ~group;
-    const unsigned out = node.input[i].port;
+    const unsigned out = node.input[i].to_port;
     candidate[port] = static_cast<std::uint16_t>(i);
     requests[out] = (wanted & bit(out) ? requests[out] : 0) | bit(port);
     wanted |= bit(out);
   }
   for (; wanted; wanted &= wanted - 1) {
     const unsigned out = first(wanted);
-    grant(node, index, now, candidate[node.port[out].choose_port.pick(requests[out])]);
+    grant(node, slot, candidate[node.port[out].choose_port.pick(requests[out])]);
   }
 }
 
-inline void LightTraffic::grant(Node& node, unsigned index, Tick now, unsigned i) {
+inline void LightTraffic::grant(Node& node, std::size_t slot, unsigned i) {
   Input& input = node.input[i];
   const unsigned o = input.output;
   Output& output = node.output[o];
-  Port &from = node.port[i >> bits_], &to = node.port[input.port];
-  to.choose_port.accept(i >> bits_);
-  from.choose_channel.accept(i);
+  node.port[input.to_port].choose_port.accept(input.from_port);
+  node.port[input.from_port].choose_channel.accept(i);
   const FlitHandle flit = queues_[input.queue + (input.first++ & entries_)];
+  queues_[output.queue + (output.end++ & entries_)] = flit;
+  post(slot, output.flit);
+  post(slot, input.credit);
+  ++output.sent;
   if (!--input.flits) node.occupied &= ~bit(i);
-  ++to.sent;
-  if (input.port < host_) {
-    queues_[output.queue + (output.end++ & entries_)] = flit;
-    post(to.peer, now + to.latency + 1).flits |= bit(to.base + vc_of(o));
-  } else {
-    CycleInputs& sink = post(index, now + 2);
-    sink.ejected = flit + 1;
-    sink.ejected_vc = static_cast<std::uint16_t>(vc_of(o));
-  }
-  if (i >> bits_ < host_)
-    post(from.peer, now + from.latency).credits |= bit(from.base + vc_of(i));
-  else
-    post(index, now + 1).injections |= static_cast<std::uint16_t>(1u << vc_of(i));
   const bool more = --output.credits;
   if (number_of(flit) + 1 == flits_) {
     node.active &= ~bit(i);
@@ -383,17 +403,18 @@ inline void LightTraffic::grant(Node& node, unsigned index, Tick now, unsigned i
 }
 
 /// The sink takes a flit, checks that it is the one after the channel's last, and returns its credit.
-void LightTraffic::eject(Node& node, unsigned index, Tick now, const CycleInputs& arrivals) {
-  const FlitHandle flit = arrivals.ejected - 1;
+void LightTraffic::eject(Node& node, unsigned index, Tick now, Mask channels) {
+  const unsigned vc = first(channels);
+  HostChannel& channel = node.sink[vc];
+  const FlitHandle flit = queues_[channel.queue + (channel.place++ & entries_)];
   const Packet& packet = packets_[packet_of(flit)];
-  FlitHandle& expected = node.expected[arrivals.ejected_vc];
-  if (expected == kHead ? number_of(flit) != 0 || packet.destination != node.self : flit != expected)
+  if (channel.expected == kHead ? number_of(flit) != 0 || packet.destination != node.self : flit != channel.expected)
     ++node.received.wrong;
   node.received.flits += window_.holds(now);
-  post(index, now + 1).credits |= bit(host_ << bits_ | arrivals.ejected_vc);
-  expected = flit + 1;
+  post(slot(now), wire(credits, index, host_ << bits_ | vc, 1));
+  channel.expected = flit + 1;
   if (number_of(flit) + 1 != flits_) return;
-  expected = kHead;
+  channel.expected = kHead;
   node.received.packet(packet.identity, mix(packet.identity), packet.created, now, window_);
   spare_.push_back(packet_of(flit));
 }
@@ -404,7 +425,7 @@ bool LightTraffic::inject(Node& node, unsigned index, Tick now) {
   PacketSource& source = sources_[index];
   if (!injection.sending) {
     if (source.due() > now) return false;
-    const std::uint32_t ready = injection.ready & source.channels();
+    const Mask ready = injection.ready & source.channels();
     if (!ready) return true;
     if (spare_.empty()) {
       spare_.push_back(static_cast<std::uint32_t>(packets_.size()));
@@ -422,10 +443,10 @@ bool LightTraffic::inject(Node& node, unsigned index, Tick now) {
   }
   const unsigned vc = injection.vc;
   if (!(injection.ready >> vc & 1)) return true;
-  const unsigned channel = host_ << bits_ | vc;
-  queues_[node.input[channel].queue + (injection.end[vc]++ & entries_)] = injection.next;
-  post(index, now + 1).flits |= bit(channel);
-  if (!--injection.credits[vc]) injection.ready &= ~(1u << vc);
+  HostChannel& channel = node.source[vc];
+  queues_[channel.queue + (channel.place++ & entries_)] = injection.next;
+  post(slot(now), wire(flits, index, host_ << bits_ | vc, 1));
+  if (!--channel.credits) injection.ready &= ~bit(vc);
   injection.sending = number_of(injection.next++) + 1 < flits_;
   return injection.sending || source.due() <= now;
 }
@@ -441,7 +462,7 @@ std::vector<VcRouter::Blocked> LightTraffic::blocked(NodeId of) const {
                       .vc = vc_of(i),
                       .head = number_of(flit) == 0,
                       .destination = packets_[packet_of(flit)].destination,
-                      .output = input.port,
+                      .output = input.to_port,
                       .output_vc = node.active & bit(i) ? static_cast<int>(vc_of(input.output)) : -1});
   }
   return result;
@@ -454,14 +475,14 @@ bool has_light_traffic(const NetworkConfig& fabric) {
   const auto bits = std::bit_width(router.virtual_channels - 1);
   const std::size_t channels = std::size_t{router.link_ports + router.local_ports} << bits;
   const unsigned depth = std::max(router.buffer_flits, router.local_buffer_flits);
-  if (channels > kChannels || router.buffer_flits == 0 || router.local_buffer_flits == 0 || depth > 1024 ||
+  if (channels > kChannels || router.buffer_flits == 0 || router.local_buffer_flits == 0 || depth > kMaxDepth ||
       fabric.nodes * channels * std::bit_ceil(depth) > UINT32_MAX)
     return false;
   for (std::size_t pair = 0; pair < fabric.routes.size(); ++pair)
     if (pair / fabric.nodes != pair % fabric.nodes && fabric.routes[pair].port == kNoRoute) return false;
   return router.flow == FlowControl::credits && !router.library && !router.share.narrow() && router.share.frame == 0 &&
          std::ranges::all_of(fabric.links, [](const LinkConfig& link) {
-           return !link.faulty() && link.rate_flits == link.rate_cycles;
+           return !link.faulty() && link.rate_flits == link.rate_cycles && link.latency <= kMaxLatency;
          });
 }
 

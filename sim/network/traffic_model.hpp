@@ -42,8 +42,9 @@ struct TrafficModelConfig {
 
 /// Flits without payload, and routers with no other parts than the traffic uses.
 [[nodiscard]] std::unique_ptr<TrafficModel> make_light_traffic(const TrafficModelConfig& config);
-/// True if make_light_traffic can simulate the network: credits; links without faults and rates; the full share;
-/// routers of the simulator with at most 64 channels, and buffers of at most 1024 flits; a route between all nodes.
+/// True if make_light_traffic can simulate the network: credits; links without faults and rates, of at most 1024
+/// cycles; the full share; routers of the simulator with at most 64 channels, and buffers of at most 1024 flits; a route
+/// between all nodes.
 [[nodiscard]] bool has_light_traffic(const NetworkConfig& fabric);
 
 }  // namespace thalweg
