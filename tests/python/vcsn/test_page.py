@@ -14,5 +14,5 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_a_block_runs(number: int) -> None:
-    assert len(BLOCKS) >= 3
+    assert len(BLOCKS) >= 2
     exec(BLOCKS[number], {})
