@@ -19,7 +19,7 @@ import chemistry
 import gpu
 import numpy as np
 import radiation
-from mesh import MOST_BOXES, Division, box
+from mesh import MAX_BOXES, Division, box
 from nodes import FIELDS, Mesh, Message
 from numpy.typing import NDArray
 from octree import Group, seen, tree
@@ -246,7 +246,7 @@ class Program:
         """Numbers of a GPU's cells, by boxes of the finest division: boxes x cells."""
         own = self.division.boxes[number]
         numbers = np.arange(np.prod(own.size)).reshape(own.size)
-        parts = [box(part, MOST_BOXES, self.problem.cells) for part in range(number, MOST_BOXES, self.mesh.gpus)]
+        parts = [box(part, MAX_BOXES, self.problem.cells) for part in range(number, MAX_BOXES, self.mesh.gpus)]
         return np.stack([numbers[part.within(own)].ravel() for part in parts])
 
 

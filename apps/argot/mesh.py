@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 AXES = (0, 1, 2, 0, 1)
 """Axis that each bit of a box's number halves."""
-MOST_BOXES = 1 << len(AXES)
+MAX_BOXES = 1 << len(AXES)
 
 Corner = tuple[int, int, int]
 

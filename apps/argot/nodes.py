@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from mesh import MOST_BOXES
+from mesh import MAX_BOXES
 from numpy.typing import NDArray
 from thalweg.errors import CheckFailed, InputError
 from thalweg.peach2 import Hubs, Kernel, Memory, Node, Operation, Reduction
 
-PARTS = MOST_BOXES // 2
+PARTS = MAX_BOXES // 2
 """Parts of the mesh, each of two boxes, that calculators sum."""
 FIELDS = 8
 RECORD = 4 * FIELDS
@@ -258,7 +258,7 @@ class ProcessorNodes(Nodes):
 
     def _sum(self, cells: int, to_gpus: bool) -> float:
         ranks, rate = len(self.nodes), self.hubs.cluster.node.sum_gb
-        boxes = MOST_BOXES // self.gpus
+        boxes = MAX_BOXES // self.gpus
         size = boxes * cells * RECORD
         operations = []
         for node in self.nodes:

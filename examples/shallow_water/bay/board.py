@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from thalweg.accl import Kernels, Rank, Server
 
-from bay.model import COURANT, MOST_RATIO, Array, Parameters
+from bay.model import COURANT, MAX_RATIO, Array, Parameters
 from bay.partition import Partition, Tables
 
 LEVELS = 16_384  #: levels of the tide in the element kernel
-MOST_STEPS = LEVELS // MOST_RATIO - 2  #: maximum steps per start of the element kernel
+MAX_STEPS = LEVELS // MAX_RATIO - 2  #: maximum steps per start of the element kernel
 _STREAM = 512  #: words in the streams between the element kernel and the halo kernels
 
 
@@ -68,7 +68,7 @@ class Board:
     def compute(self, steps: int) -> Any:
         """Starts the element kernel for some steps and, if time steps are adaptive, the kernel that reduces them over all
         boards."""
-        levels = (MOST_RATIO if self._adaptive else 1) * steps + 2
+        levels = (MAX_RATIO if self._adaptive else 1) * steps + 2
         self._tides.array[:levels] = self._parameters.tide(int(self.time), levels)
         gravity, coriolis, friction = (float(each) for each in self._parameters.constants)
         arguments = {
@@ -103,7 +103,7 @@ class Board:
             "all": self._paces[1],
             "steps": steps,
             "courant": 2 * COURANT,
-            "most": MOST_RATIO,
+            "most": MAX_RATIO,
             "communicator": self.rank.world.address,
             "arithmetic": self.rank.arithmetic(np.float32),
             "fastest": self._pace,

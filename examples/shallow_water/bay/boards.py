@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from thalweg.accl import Cluster, Rank, Server, run
 
-from bay.board import MOST_STEPS, Board, ByEngine, ByHosts
+from bay.board import MAX_STEPS, Board, ByEngine, ByHosts
 from bay.model import Array, Parameters, scales
 from bay.partition import Cut, tables
 
@@ -115,7 +115,7 @@ class Result:
 
 def blocks(steps: int, every: int) -> list[int]:
     """Steps of each start of the kernels, such that states are known every `every` steps."""
-    size = min(every or steps, MOST_STEPS, steps)
+    size = min(every or steps, MAX_STEPS, steps)
     return [min(size, steps - first) for first in range(0, steps, size)]
 
 

@@ -26,7 +26,7 @@ CORIOLIS = 2 * 7.2921e-5 * math.sin(math.radians(26.5))  #: 1/s, at the latitude
 FRICTION = 0.009  #: friction of the floor, quadratic in the speed
 TIDE_M, TIDE_S = 0.5, 12.42 * 3600  #: amplitude and period of the lunar tide
 COURANT = 0.45
-MOST_RATIO = 2  #: maximum time step in nominal steps
+MAX_RATIO = 2  #: maximum time step in nominal steps
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Reference:
     def _next_ratio(self, waves: list[Array]) -> np.float32:
         lengths = [self._mesh.edges[:, k, 2] * waves[k] for k in range(3)]
         pace = (lengths[0] + lengths[1] + lengths[2]) * self._scales
-        return min(np.float32(MOST_RATIO), np.float32(2 * COURANT) / pace.max())
+        return min(np.float32(MAX_RATIO), np.float32(2 * COURANT) / pace.max())
 
     def _edge(self, k: int, tide: np.float32, gravity: np.float32) -> tuple[Array, Array, Array, Array]:
         """Returns the outflow of each triangle through its edge k (water, and momentum without that of its own pressure),

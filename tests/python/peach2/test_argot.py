@@ -18,7 +18,7 @@ import chemistry  # noqa: E402
 import front  # noqa: E402
 import radiation  # noqa: E402
 from flow import Program, solve  # noqa: E402
-from mesh import MOST_BOXES, Box, Division, box  # noqa: E402
+from mesh import MAX_BOXES, Box, Division, box  # noqa: E402
 from nodes import RANKS, Alone, HubNodes, Message, Nodes, ProcessorNodes  # noqa: E402
 from octree import Group, seen, tree  # noqa: E402
 from radiation import Light, Mesh, Rays  # noqa: E402
@@ -254,7 +254,7 @@ def test_boxes_cover_the_mesh_once(count: int) -> None:
     for number, each in enumerate(division.boxes):
         times[each.slices] += 1
         assert sorted(map(tuple, each.cells.tolist())) == sorted(map(tuple, np.argwhere(_inside(each, 8)).tolist()))
-        finest = [box(part, MOST_BOXES, 8) for part in range(number, MOST_BOXES, count)]
+        finest = [box(part, MAX_BOXES, 8) for part in range(number, MAX_BOXES, count)]
         assert sum(_inside(part, 8).astype(int) for part in finest).tolist() == _inside(each, 8).astype(int).tolist()
     assert (times == 1).all()
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thalweg.systems.peach2.cluster import ENGINE_CYCLES, FRAME, NOTICE, PACKET, Cluster
+from thalweg.systems.peach2.cluster import FRAME, NOTICE, PACKET, Cluster
 
 
 def rates_gb(cluster: Cluster, memory: str) -> dict[str, float]:
@@ -18,11 +18,11 @@ def rates_gb(cluster: Cluster, memory: str) -> dict[str, float]:
     read = node.processor_read_gb if memory == "cpu" else node.gpu_read_gb
     in_flight = node.reads * PACKET / (_read_ns(cluster, memory) + PACKET / read)
     return {
-        f"reads of the {memory.upper()}'s memory": read,
-        "completions on the host's link": cluster.link_gb() * PACKET / (PACKET + 12 + FRAME + NOTICE),
-        "writes on the ring's links": cluster.payload_gb(),
-        f"the DMA controller's port, {ENGINE_CYCLES} cycles per packet": cluster.engine_gb,
-        f"{node.reads} outstanding reads": in_flight,
+        f"{memory.upper()} reads": read,
+        "host link": cluster.link_gb() * PACKET / (PACKET + 12 + FRAME + NOTICE),
+        "ring link": cluster.payload_gb(),
+        "DMA port": cluster.engine_gb,
+        f"{node.reads} reads in flight": in_flight,
     }
 
 
@@ -34,7 +34,7 @@ def source_gb(cluster: Cluster, memory: str) -> float:
 def bottleneck(cluster: Cluster, memory: str) -> str:
     """Returns the part that limits a put, with its rate."""
     name, rate = min(rates_gb(cluster, memory).items(), key=lambda part: part[1])
-    return f"{name}: {rate:.3g} GB/s"
+    return f"{name}, {rate:.3g} GB/s"
 
 
 def _read_ns(cluster: Cluster, memory: str) -> float:
