@@ -38,7 +38,7 @@ def _format(fmt: Format) -> str:
   // {fmt.doc}
   typedef struct packed {{
 {"".join(fields)}  }} {fmt.name}_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic {fmt.name}_t {fmt.name}_empty();
     {fmt.name}_t packet;
     packet = {fmt.name}_t'({fmt.bits}'d0);

@@ -69,7 +69,7 @@ package tw_spec_pkg;
     logic reserved_address;  // always 0
     logic [6:0] lower_address;  // lowest bits of the first byte's address
   } pcie_completion_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic pcie_completion_t pcie_completion_empty();
     pcie_completion_t packet;
     packet = pcie_completion_t'(96'd0);
@@ -109,7 +109,7 @@ package tw_spec_pkg;
     logic [61:0] address;  // address of the first double word, without its two lowest bits, which are 0
     logic [1:0] processing_hint;  // 0: none
   } pcie_memory_write_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic pcie_memory_write_t pcie_memory_write_empty();
     pcie_memory_write_t packet;
     packet = pcie_memory_write_t'(128'd0);
@@ -150,7 +150,7 @@ package tw_spec_pkg;
     logic reserved_address;  // always 0
     logic [6:0] lower_address;  // lowest bits of the first byte's address
   } pcie_completion_without_data_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic pcie_completion_without_data_t pcie_completion_without_data_empty();
     pcie_completion_without_data_t packet;
     packet = pcie_completion_without_data_t'(96'd0);
@@ -189,7 +189,7 @@ package tw_spec_pkg;
     logic [61:0] address;  // address of the first double word, without its two lowest bits, which are 0
     logic [1:0] processing_hint;  // 0: none
   } pcie_memory_read_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic pcie_memory_read_t pcie_memory_read_empty();
     pcie_memory_read_t packet;
     packet = pcie_memory_read_t'(128'd0);

@@ -34,7 +34,7 @@ package tw_accl_spec_pkg;
     logic [7:0] stream;  // `stream`: number of the kernel's stream. Offer: 1 in a collective. Acknowledgement: bit 0 requests an answer; bit 1: its numbers are of the session in `peer`. Acknowledgement, greeting, refusal: bit 2: of the session of offers and writes
     message_kind_e kind;  // kind of the packet
   } accl_packet_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic accl_packet_t accl_packet_empty();
     accl_packet_t packet;
     packet = accl_packet_t'(512'd0);

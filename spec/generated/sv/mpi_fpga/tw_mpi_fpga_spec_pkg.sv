@@ -51,7 +51,7 @@ package tw_mpi_fpga_spec_pkg;
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } network_header_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic network_header_t network_header_empty();
     network_header_t packet;
     packet = network_header_t'(48'd0);
@@ -67,7 +67,7 @@ package tw_mpi_fpga_spec_pkg;
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node; in a rooted collective the root's rank
   } processor_header_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic processor_header_t processor_header_empty();
     processor_header_t packet;
     packet = processor_header_t'(64'd0);
@@ -81,7 +81,7 @@ package tw_mpi_fpga_spec_pkg;
     logic [7:0] link;  // link, by the port number at the next node; 255 if it needs no buffer
     logic [15:0] receiver;  // destination node
   } relay_header_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic relay_header_t relay_header_empty();
     relay_header_t packet;
     packet = relay_header_t'(64'd0);
@@ -105,7 +105,7 @@ package tw_mpi_fpga_spec_pkg;
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } credit_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic credit_t credit_empty();
     credit_t packet;
     packet = credit_t'(256'd0);
@@ -135,7 +135,7 @@ package tw_mpi_fpga_spec_pkg;
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } descriptor_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic descriptor_t descriptor_empty();
     descriptor_t packet;
     packet = descriptor_t'(256'd0);
@@ -158,7 +158,7 @@ package tw_mpi_fpga_spec_pkg;
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } personal_header_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic personal_header_t personal_header_empty();
     personal_header_t packet;
     packet = personal_header_t'(64'd0);
@@ -185,7 +185,7 @@ package tw_mpi_fpga_spec_pkg;
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } relay_credit_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic relay_credit_t relay_credit_empty();
     relay_credit_t packet;
     packet = relay_credit_t'(256'd0);

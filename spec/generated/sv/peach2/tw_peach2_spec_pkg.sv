@@ -13,7 +13,7 @@ package tw_peach2_spec_pkg;
     logic [63:0] destination;  // address of the first byte to write, a multiple of 4
     logic [63:0] source;  // address of the first byte to read, a multiple of 4
   } dma_descriptor_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic dma_descriptor_t dma_descriptor_empty();
     dma_descriptor_t packet;
     packet = dma_descriptor_t'(256'd0);

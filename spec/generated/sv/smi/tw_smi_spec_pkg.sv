@@ -14,7 +14,7 @@ package tw_smi_spec_pkg;
     logic [7:0] destination;  // rank
     logic [7:0] source;  // rank
   } smi_circuit_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic smi_circuit_t smi_circuit_empty();
     smi_circuit_t packet;
     packet = smi_circuit_t'(96'd0);
@@ -30,7 +30,7 @@ package tw_smi_spec_pkg;
     logic [7:0] destination;  // rank
     logic [7:0] source;  // rank
   } smi_header_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic smi_header_t smi_header_empty();
     smi_header_t packet;
     packet = smi_header_t'(32'd0);

@@ -17,7 +17,7 @@ package tw_vcsn_spec_pkg;
   typedef struct packed {
     logic [63:0] received;  // bit i: frame `number` + i has been received (`number` of the sequence header)
   } vcsn_acknowledgement_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic vcsn_acknowledgement_t vcsn_acknowledgement_empty();
     vcsn_acknowledgement_t packet;
     packet = vcsn_acknowledgement_t'(64'd0);
@@ -28,7 +28,7 @@ package tw_vcsn_spec_pkg;
   typedef struct packed {
     logic [31:0] taken;  // words that have left the receive buffer of the sending virtual port, modulo 2^32
   } vcsn_credit_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic vcsn_credit_t vcsn_credit_empty();
     vcsn_credit_t packet;
     packet = vcsn_credit_t'(32'd0);
@@ -46,7 +46,7 @@ package tw_vcsn_spec_pkg;
     logic sequenced;  // a sequence header follows (not in the paper)
     logic [1:0] spare;  // always 0
   } vcsn_header_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic vcsn_header_t vcsn_header_empty();
     vcsn_header_t packet;
     packet = vcsn_header_t'(32'd0);
@@ -72,7 +72,7 @@ package tw_vcsn_spec_pkg;
     logic [31:0] number;  // sequence number. Data: of the frame. Acknowledgement: all lower frames have been received and have left the receive buffer. Refusal: `peer` of the refused frame
     logic [31:0] base;  // all lower frames of the source are acknowledged
   } vcsn_sequence_t;
-  // All fields 0, but those that are constant.
+  // All fields are 0, except constant ones.
   function automatic vcsn_sequence_t vcsn_sequence_empty();
     vcsn_sequence_t packet;
     packet = vcsn_sequence_t'(96'd0);
