@@ -136,8 +136,8 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     if (word.label) {
       in_.branch_row_i.set(word.row);
       in_.branch_label_i.set(*word.label);
-      in_.branch_up_i.set((*row.rooted)[*word.label].up);
-      in_.branch_down_i.set((*row.rooted)[*word.label].down);
+      in_.branch_up_i.set(row.rooted(*word.label).up);
+      in_.branch_down_i.set(row.rooted(*word.label).down);
     }
     if (!word.vertex) return;
     in_.vertex_row_i.set(word.row);

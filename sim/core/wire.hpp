@@ -20,6 +20,23 @@ struct Arrivals {
   std::uint64_t words = 0;   ///< inputs at which a value has arrived
 };
 
+/// Which inboxes of a component have arrivals, per tick: at most 64, as bits.
+class Agenda {
+ public:
+  void reserve(Tick latency) {
+    const auto slots = std::bit_ceil(static_cast<std::size_t>(latency) + 1);
+    if (slots > slots_.size()) slots_.resize(slots);
+  }
+  void post(Tick at, std::uint64_t inbox) { slot(at) |= inbox; }
+  /// Call once in every step of the component.
+  std::uint64_t take(Tick now) { return std::exchange(slot(now), 0); }
+
+ private:
+  std::uint64_t& slot(Tick at) { return slots_[static_cast<std::size_t>(at) & (slots_.size() - 1)]; }
+
+  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(1);
+};
+
 /// The reader's end of all wires into one block: records arrivals per tick, and wakes the enclosing component.
 class Inbox {
  public:
@@ -27,9 +44,15 @@ class Inbox {
     scheduler_ = &scheduler;
     component_ = component;
   }
+  /// Arrivals are also noted as bit `index` of an agenda.
+  void note_in(Agenda& agenda, unsigned index) {
+    agenda_ = &agenda;
+    noted_ = std::uint64_t{1} << index;
+  }
 
   /// Makes room for a wire of this latency. Call before the first write.
   void reserve(Tick latency) {
+    if (agenda_) agenda_->reserve(latency);
     const auto slots = std::bit_ceil(static_cast<std::uint64_t>(latency) + 1);
     if (slots <= std::uint64_t{mask_} + 1) return;
     far_.resize(slots);
@@ -38,11 +61,11 @@ class Inbox {
 
   void post_word(Tick at, unsigned input) {
     slot(at).words |= std::uint64_t{1} << input;
-    scheduler_->wake(component_, at);
+    notify(at);
   }
   void post_events(Tick at, std::uint64_t bits) {
     slot(at).events |= bits;
-    scheduler_->wake(component_, at);
+    notify(at);
   }
 
   /// Call once in every step of the component.
@@ -51,12 +74,18 @@ class Inbox {
  private:
   static constexpr unsigned kNear = 4;  ///< most wires have a latency below this; their slots need no allocation
 
+  void notify(Tick at) {
+    scheduler_->wake(component_, at);
+    if (agenda_) agenda_->post(at, noted_);
+  }
   Arrivals& slot(Tick at) {
     const auto index = static_cast<std::size_t>(at) & mask_;
     return mask_ < kNear ? near_[index] : far_[index];
   }
 
   Scheduler* scheduler_ = nullptr;
+  Agenda* agenda_ = nullptr;
+  std::uint64_t noted_ = 0;
   ComponentId component_ = 0;
   std::uint32_t mask_ = kNear - 1;
   std::array<Arrivals, kNear> near_{};

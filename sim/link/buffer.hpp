@@ -33,12 +33,14 @@ class BuffersOf {
     add_places(flits);
   }
 
-  /// Appends and returns the entry for a flit that arrives at `at`, no earlier than previous flits of the channel.
+  /// Appends and returns the entry for a flit that arrives at `at`, no earlier than previous flits of the channel. It is
+  /// valid until the next call.
   T& append(unsigned channel, Tick at) {
     Queue& queue = queues_[channel];
     if (queue.count == queue.depth)
       throw std::logic_error("an input buffer overflows: its sender ignores flow control");
     const auto index = free_;
+    if (index == entries_.size()) entries_.emplace_back().next = static_cast<std::uint16_t>(index + 1);
     Entry& place = entries_[index];
     free_ = place.next;
     place.at = at;
@@ -74,16 +76,13 @@ class BuffersOf {
   };
 
   void add_places(unsigned flits) {
-    if (entries_.size() + flits > UINT16_MAX)
-      throw std::invalid_argument("input buffers hold at most 65535 flits in all");
-    for (unsigned i = 0; i < flits; ++i) {
-      entries_.emplace_back();
-      entries_.back().next = static_cast<std::uint16_t>(entries_.size());
-    }
+    places_ += flits;
+    if (places_ > UINT16_MAX) throw std::invalid_argument("input buffers hold at most 65535 flits in all");
   }
 
   std::uint16_t free_ = 0;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  ///< grows to the most flits that it has held
+  std::size_t places_ = 0;      ///< depth of all queues
   std::array<Queue, kMaxChannels> queues_{};
 };
 using FlitBuffers = BuffersOf<Flit>;

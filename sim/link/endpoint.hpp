@@ -29,13 +29,13 @@ class FlitSender {
   }
 
   /// True if the wire accepts a flit in this cycle.
-  [[nodiscard]] bool open(Tick now) const { return share_.open(now) && rate_.ready(now); }
+  [[nodiscard]] bool open(Tick now) const { return share_.open(now) && (!share_.narrow() || rate_.ready(now)); }
   [[nodiscard]] bool ready(unsigned vc) const { return flow_[vc].ready(); }
   /// Returns the entry for a flit on channel `vc`, which must be ready; at most once per cycle, which must be open. Its
   /// `vc` is set.
   Flit& send(Tick now, unsigned vc) {
     flow_[vc].send();
-    rate_.send(now);
+    if (share_.narrow()) rate_.send(now);
     return to_.write(now, vc);
   }
   /// Registers the credits or stop bits on the wires in `now`, and returns them, bit vc for channel vc. Call it last in

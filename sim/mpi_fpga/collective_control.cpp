@@ -16,7 +16,8 @@ class Compiler {
  public:
   /// `root` is a label.
   Compiler(const Row& row, std::uint32_t root, Program& program) : row_(row), program_(program) {
-    program_.step_count = program_.process_count = 0;
+    program_.steps.clear();
+    program_.processes.clear();
     at_root_ = row.has_rank() && row.label == root;
     parent_ = row.towards(root);
     children_ = row.away_from(root);
@@ -197,7 +198,7 @@ class Compiler {
     const auto stages = static_cast<unsigned>(std::bit_width(row_.ranks)) - 1;
     const auto turn = [&](unsigned bits, unsigned steps) {
       process(Turns::packet);
-      Process& process = program_.processes[program_.process_count - 1];
+      Process& process = program_.processes.back();
       process.rounds = (1u << bits) / steps;
       process.reversed = static_cast<std::uint8_t>(bits);
     };
@@ -336,11 +337,11 @@ class Compiler {
   }
 
   void process(Turns turns = Turns::stream) {
-    program_.processes[program_.process_count++] = {static_cast<std::uint8_t>(program_.step_count), 0, turns};
+    program_.processes.push_back({static_cast<std::uint8_t>(program_.steps.size()), 0, turns});
   }
   void step(const Step& step) {
-    program_.steps[program_.step_count++] = step;
-    ++program_.processes[program_.process_count - 1].steps;
+    program_.steps.push_back(step);
+    ++program_.processes.back().steps;
   }
 
   const Row& row_;

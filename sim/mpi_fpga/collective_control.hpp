@@ -6,8 +6,8 @@
 // of `streams` streams. The steps of a process run in sequence, the processes of an operation in parallel.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "mpi_fpga/context_table.hpp"
 #include "mpi_fpga/engine.hpp"
@@ -53,12 +53,10 @@ struct Process {
 
 struct Program {
   static constexpr unsigned kMaxProcesses = 32;
-  static constexpr unsigned kMaxSteps = 2 * kMaxEdges + 4;
   static constexpr unsigned kMaxStages = 64;
 
-  std::array<Step, kMaxSteps> steps;
-  std::array<Process, kMaxProcesses> processes;
-  unsigned step_count = 0, process_count = 0;
+  std::vector<Step> steps;
+  std::vector<Process> processes;
 };
 
 /// Contents of a rank's send or receive buffer.

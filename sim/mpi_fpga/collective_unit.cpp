@@ -13,7 +13,7 @@
 namespace thalweg::mpi_fpga {
 
 CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
-                               PacketPool& pool, Events& events)
+                               Agenda& arrivals, PacketPool& pool, Events& events)
     : config_(config),
       graph_(graph),
       self_(self),
@@ -23,28 +23,29 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       sizes_(config.collective, config.router.link_ports),
       slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.aggregation_units,
              config.collective.contexts, sizes_.slot, sizes_.credit_batch),
-      contexts_(config.collective.contexts),
+      contexts_(config.collective.contexts, [entries = in_flight_] { return Context(entries); }),
       precedence_(config.collective.contexts, in_flight_),
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
       relay_(config, graph, self, ports()),
       pick_(static_cast<unsigned>(links.size()), units()),
       dispatch_(units(), config.collective.contexts),
-      steps_(process_limit()),
-      uploads_(process_limit()),
       stages_(in_flight_ * config.collective.contexts, units(), 2 * ((Program::kMaxProcesses + units() - 1) / units()),
               slots_.slot_flits()),
       openings_(config.collective.contexts, in_flight_),
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
       after_(before_) {
-  for (Context& context : contexts_) context.operations.resize(in_flight_);
   for (Unit& unit : units_) {
     unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), sizes_.queue);
     unit.host_room = sizes_.queue;
   }
-  for (FlitSink& sink : links) links_.push_back({.sink = &sink});
+  for (FlitSink& sink : links) {
+    sink.inbox().note_in(arrivals, static_cast<unsigned>(links_.size()));
+    links_.push_back({.sink = &sink});
+  }
   for (unsigned index = 0; index < ports(); ++index) {
     Port& port = ports_[index];
+    port.sender.inbox().note_in(arrivals, static_cast<unsigned>(links_.size()) + index);
     port.injector = Injector(units() + 1);
     port.host_room = sizes_.host_queue;
     relay_.host_room(index, port.host_room);
@@ -90,12 +91,13 @@ unsigned CollectiveUnit::channel(const FabricConfig& config, NodeId from, NodeId
 
 unsigned CollectiveUnit::last_link(const FabricConfig& config, const Graph& graph, NodeId from, NodeId to) {
   Graph::End end{from, 0};
-  while (end.node != to) end = graph.peer(end.node, config.routes[std::size_t{end.node} * config.nodes + to].port);
+  while (end.node != to) end = graph.peer(end.node, config.route(end.node, to).port);
   return end.port;
 }
 
 UnitModel::RelayRoutes CollectiveUnit::relay_routes() const {
-  UnitModel::RelayRoutes routes{.self = self_, .routes = relay_.routes(), .layers = relay_.layers(), .peers = {}};
+  UnitModel::RelayRoutes routes{
+      .self = self_, .routes = Relay::routes_of(config_, graph_, self_), .layers = relay_.layers(), .peers = {}};
   for (unsigned link = 0; link < relay_.peers().size(); ++link)
     if (const Graph::End peer = relay_.peers()[link]; peer.node != Graph::kNone)
       routes.peers.push_back({link, peer.node, peer.port, channel_to(peer.node)});
@@ -134,7 +136,8 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
-  const Turns turns = op.program.processes[0].turns;  // the same for all processes
+  const Turns turns =  // the same for all processes
+      op.program.processes.empty() ? Turns::stream : op.program.processes.front().turns;
   const bool one_stream = request.collective == spec::Collective::broadcast ||
                           request.collective == spec::Collective::reduce ||
                           (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
@@ -152,10 +155,10 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
                          std::uint64_t{context.row.up_and_down} * kFlitBytes;
   op.burst = burst(op);
   op.uploads = 0;
-  op.running = op.program.process_count;
-  for (unsigned p = 0; p < op.program.process_count; ++p) {
+  op.running = static_cast<std::uint32_t>(op.program.processes.size());
+  op.execution.assign(op.program.processes.size(), {});
+  for (unsigned p = 0; p < op.program.processes.size(); ++p) {
     const Process& process = op.program.processes[p];
-    op.execution[p] = {};
     op.execution[p].running = true;
     op.execution[p].since = now;
     bool uploads = false;
@@ -245,6 +248,7 @@ HostPacket CollectiveUnit::take_result(unsigned index, Tick now) {
     const unsigned flits = pool_[result.packet].flits;
     unit.host_reads_until = std::max(now, unit.host_reads_until) + flits;
     unit.host_reads.push_growing({unit.host_reads_until, flits});
+    host_reads_end_ = std::min(host_reads_end_, unit.host_reads_until);
     events_.add({unit.host_reads_until, Event::Kind::output});
     if (rtl_) rtl_->read(index, flits, unit.host_reads_until);
   } else {
@@ -265,42 +269,49 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
   return true;
 }
 
-void CollectiveUnit::step(Tick now) {
+void CollectiveUnit::step(Tick now, std::uint64_t arrivals) {
+  const std::uint64_t links = arrivals & ((std::uint64_t{1} << links_.size()) - 1);
   if (rtl_) show_personal(now);
-  relay(now);
+  if (relay_.due(now)) relay(now);
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   slots_.begin();
-  for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
+  each_bit(links, [&](unsigned link) { receive(link, now); });
   stages_.begin(now);
   uploads_.begin();
-  if (const auto received = uploads_.received(); rtl_ && received) rtl_->announced(*received);
-  open(now);
-  wake();
+  if (const auto upload = uploads_.received(); rtl_ && upload) rtl_->announced(*upload);
+  const bool received = !slots_.arrivals().empty(), arrives = received || stages_.arrives() || uploads_.received();
+  if (received || !openings_.idle()) open(now);
+  if (arrives) wake();
   ask(now);
   kept_ = pick_.kept();
   const std::uint32_t next = pick_.choose(now).value_or(kNoProcess);
   if (picked_ != kNoProcess) attempt(picked_, now);
   picked_ = next;
-  keep_arrivals(now);
+  if (arrives) keep_arrivals(now);
   each_bit(to_send_, [&](unsigned port) {
     if (ports_[port].left) sent(ports_[port], port);
   });
   host_has_read(now);
   if (stages_.freed(now)) pick_.room_freed();
-  for (unsigned port = 0; port < ports(); ++port) {
+  each_bit((arrivals & ~links) >> links_.size(), [&](unsigned port) {
+    if (port >= ports()) return;  // the host's
     const std::uint64_t back = ports_[port].sender.update(now);
     if (rtl_ && back) rtl_->back(port, back);
-  }
+  });
   if (rtl_) rtl_->clock(now);
 }
 
 /// If the host has read a packet's last flit in this cycle, frees its room.
 void CollectiveUnit::host_has_read(Tick now) {
+  if (host_reads_end_ > now) return;
+  host_reads_end_ = kNever;
   for (Unit& unit : units_) {
-    if (unit.host_reads.empty() || unit.host_reads.front().last > now) continue;
-    unit.host_room += unit.host_reads.front().flits;
-    unit.host_reads.pop();
-    pick_.room_freed();
+    if (!unit.host_reads.empty() && unit.host_reads.front().last <= now) {
+      unit.host_room += unit.host_reads.front().flits;
+      unit.host_reads.pop();
+      pick_.room_freed();
+    }
+    if (!unit.host_reads.empty()) host_reads_end_ = std::min(host_reads_end_, unit.host_reads.front().last);
   }
 }
 
@@ -316,8 +327,10 @@ bool CollectiveUnit::active(Tick now) const {
 std::vector<Blockage> CollectiveUnit::blockages(Tick now) const {
   std::vector<Blockage> result;
   for (OperationId id = 0; id < contexts_.size() * in_flight_; ++id) {
+    const Context* context = contexts_.find(id / in_flight_);
+    if (!context || !context->operations.find(id % in_flight_)) continue;
     const OperationState& op = operation(id);
-    for (unsigned p = 0; op.active && p < op.program.process_count; ++p)
+    for (unsigned p = 0; op.active && p < op.program.processes.size(); ++p)
       if (op.execution[p].running)
         if (const auto blocked = blockage(id, p, now)) result.push_back(*blocked);
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/ring.hpp"
+#include "common/sparse.hpp"
 #include "link/endpoint.hpp"
 #include "mpi_fpga/collective_control.hpp"
 #include "mpi_fpga/config.hpp"
@@ -70,9 +71,9 @@ struct Blockage {
 
 class CollectiveUnit {
  public:
-  /// `links`: flits ejected to the unit, per link.
+  /// `links`: flits ejected to the unit, per link. Their inboxes, and those of the ports, are noted in `arrivals`.
   CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
-                 PacketPool& pool, Events& events);
+                 Agenda& arrivals, PacketPool& pool, Events& events);
 
   // The local ports through which it sends, numbered from 0; edge k uses port k modulo their number.
 
@@ -100,7 +101,10 @@ class CollectiveUnit {
     contexts_[context].loaded = false;
     openings_.unload(context);
   }
-  [[nodiscard]] bool loaded(std::uint32_t context) const { return contexts_[context].loaded; }
+  [[nodiscard]] bool loaded(std::uint32_t context) const {
+    const Context* found = contexts_.find(context);
+    return found && found->loaded;
+  }
 
   // Operations.
 
@@ -159,8 +163,8 @@ class CollectiveUnit {
   /// Collective control has delivered a process's first step.
   void answered(std::uint32_t process) { pick_.answer(process); }
 
-  /// Simulates one cycle.
-  void step(Tick now);
+  /// Simulates one cycle; `arrivals`: inboxes that have some.
+  void step(Tick now, std::uint64_t arrivals);
   /// True if the next cycle can change state without an event or an arrival.
   [[nodiscard]] bool active(Tick now) const;
 
@@ -211,7 +215,7 @@ class CollectiveUnit {
     LaneFunction combine = nullptr;
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
-    std::array<Execution, Program::kMaxProcesses> execution;
+    std::vector<Execution> execution;
     std::uint32_t running = 0;   ///< running processes
     std::uint32_t to_host = 0;   ///< packets in flight to host memory
     std::vector<Upload> upload;  ///< per process
@@ -219,12 +223,14 @@ class CollectiveUnit {
   };
 
   struct Context {
+    explicit Context(std::uint32_t in_flight) : operations(in_flight) {}
+
     bool loaded = false;
     Row row;
     std::uint32_t started = 0;  ///< operations started
     std::uint32_t on_tree = 0;  ///< those that use the tree; all at a vertex without a rank
     std::array<Edge, kMaxEdges> edges;
-    std::vector<OperationState> operations;
+    Sparse<OperationState> operations;
     std::vector<std::uint8_t> announced;  ///< per rank: its announced all-to-alls, one bit per sequence number
   };
 
@@ -406,7 +412,7 @@ class CollectiveUnit {
   std::uint32_t in_flight_;
   UnitSizes sizes_;
   Slots slots_;
-  std::vector<Context> contexts_;
+  Sparse<Context> contexts_;
   Precedence precedence_;
   std::vector<Unit> units_;
   std::vector<Port> ports_;
@@ -421,11 +427,14 @@ class CollectiveUnit {
   Stages stages_;
   Starter starter_;
   Openings openings_;
-  std::unique_ptr<RtlUnit> rtl_;   ///< co-simulated RTL for comparison; null: none
-  std::uint32_t to_send_ = 0;      ///< ports with something to send, now or later
-  std::uint64_t with_result_ = 0;  ///< non-empty queues to the host
-  Tick started_ = kNever;          ///< when an operation was last started
-  std::optional<Head> in_front_;   ///< head of the slot that `openings_` inspects, read in the previous cycle
+  std::unique_ptr<RtlUnit> rtl_;            ///< co-simulated RTL for comparison; null: none
+  std::uint32_t to_send_ = 0;               ///< ports with something to send, now or later
+  std::uint64_t with_result_ = 0;           ///< non-empty queues to the host
+  Tick started_ = kNever;                   ///< when an operation was last started
+  std::vector<Openings::Arrival> openers_;  ///< this cycle's arrivals that may start operations
+  std::vector<Head> opening_heads_;         ///< theirs
+  std::optional<Head> in_front_;            ///< head of the slot that `openings_` inspects, read in the previous cycle
+  Tick host_reads_end_ = kNever;            ///< when the host's next read of a unit's packet ends
   std::vector<OperationId> ended_;
   Pipe before_, after_;  ///< user-defined units, shared by all operations
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;

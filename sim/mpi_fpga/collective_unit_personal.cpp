@@ -109,13 +109,13 @@ void CollectiveUnit::receive_personal(unsigned link, PacketId id) {
 void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick ready) {
   const std::uint64_t head = pool_[id].words[0];
   Context& context = contexts_[spec::network_header::context(head)];
-  for (OperationState& op : context.operations) {
+  for (OperationId operation = 0; operation < in_flight_; ++operation) {
+    if (!context.operations.find(operation)) continue;
+    OperationState& op = context.operations[operation];
     if (!op.active || (op.number & 3) != spec::network_header::sequence(head)) continue;
     const Personal::ReceiveRange range = op.personal.arrived(spec::personal_header::source(head));
-    const auto operation = static_cast<OperationId>(&op - context.operations.data());
-    const auto row = static_cast<OperationId>(&context - contexts_.data());
-    ports_[index].to_host.push_growing(
-        {id, row * in_flight_ + operation, range.first * op.packetizer.element_bytes(), range.elements, ready});
+    ports_[index].to_host.push_growing({id, spec::network_header::context(head) * in_flight_ + operation,
+                                        range.first * op.packetizer.element_bytes(), range.elements, ready});
     with_result_ |= std::uint64_t{1} << (units() + index);
     ++op.to_host;
     return;

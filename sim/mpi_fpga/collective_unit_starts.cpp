@@ -17,9 +17,10 @@ void CollectiveUnit::ask(Tick now) {
   if (!question) return;
   const Program& program = operation(question->operation).program;
   const std::uint32_t process = process_id(question->operation, question->process);
-  starter_.asked(program.process_count, program.processes[question->process].steps, now);
+  const auto processes = static_cast<unsigned>(program.processes.size());
+  starter_.asked(processes, question->process < processes ? program.processes[question->process].steps : 0u, now);
   if (question->along_tree) {
-    if (question->process == program.process_count) return;
+    if (question->process == processes) return;
     steps_.start(process, now);
     return pick_.start(process);
   }
@@ -35,27 +36,26 @@ void CollectiveUnit::ask(Tick now) {
 /// Starts an operation at a vertex without a rank, by a descriptor that arrives in this cycle or is found at the head
 /// of a slot.
 void CollectiveUnit::open(Tick now) {
-  std::array<Openings::Arrival, kMaxLinks> arrivals;
-  std::array<Head, kMaxLinks> heads;
-  unsigned count = 0;
+  openers_.clear();
+  opening_heads_.clear();
   for (const SlotArrival& arrival : slots_.arrivals()) {
     if (arrival.credits || !openings_.bare(arrival.row)) continue;
-    heads[count] = head_of(arrival.value);
-    arrivals[count] = {
-        {arrival.row, arrival.edge}, of_opening(heads[count]), slots_.packets(arrival.row, arrival.edge).empty()};
-    ++count;
+    opening_heads_.push_back(head_of(arrival.value));
+    openers_.push_back({{arrival.row, arrival.edge},
+                        of_opening(opening_heads_.back()),
+                        slots_.packets(arrival.row, arrival.edge).empty()});
   }
-  if (openings_.idle() && count == 0) return;
+  if (openings_.idle() && openers_.empty()) return;
   const Openings::Slot at = openings_.scan_position();
-  const auto& packets = slots_.packets(at.row, at.edge);
-  const auto front = std::exchange(in_front_, packets.empty() ? std::nullopt : std::optional(head_of(packets.front())));
+  const auto* packets = openings_.scanning() ? &slots_.packets(at.row, at.edge) : nullptr;
+  const auto front =
+      std::exchange(in_front_, packets && !packets->empty() ? std::optional(head_of(packets->front())) : std::nullopt);
   const auto begun = openings_.choose(
-      starter_.idle(now) && !started(now), std::span(arrivals).first(count),
-      front ? std::optional(of_opening(*front)) : std::nullopt,
+      starter_.idle(now) && !started(now), openers_, front ? std::optional(of_opening(*front)) : std::nullopt,
       [&](Openings::Slot slot) { return (precedence_.reading(slot.row) >> slot.edge & 1) != 0; },
       [&](std::uint32_t row, std::uint32_t entry) { return contexts_[row].operations[entry].active; });
   if (!begun) return;
-  const Head& head = begun->arrival ? heads[*begun->arrival] : *front;
+  const Head& head = begun->arrival ? opening_heads_[*begun->arrival] : *front;
   CollectiveRequest request;
   request.collective = network_header::collective(head[0]);
   request.algorithm = network_header::algorithm(head[0]);

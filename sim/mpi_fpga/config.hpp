@@ -48,6 +48,9 @@ struct CollectiveConfig {
   std::vector<UserOperator> operators;
   std::map<std::uint8_t, UserUnits> units;     ///< of collectives that move data, by code
   std::shared_ptr<const UnitLibrary> library;  ///< Verilated collective units for co-simulation; null: none
+  /// For tests: a node's unit and host port are stepped in each step of the node. std::logic_error if one changes
+  /// without a cause, and would thus have been skipped wrongly.
+  bool step_idle = false;
 };
 
 /// How several jobs share one fabric. Each job owns some nodes, and a share of every other node's resources.

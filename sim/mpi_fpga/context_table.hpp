@@ -5,8 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <memory>
-#include <vector>
+#include <functional>
 
 #include "core/types.hpp"
 
@@ -55,7 +54,7 @@ struct Row {
 
   /// If each root has its own tree: the branches by the root's label. `up` and `down` then belong to another tree, for
   /// allreduce.
-  std::shared_ptr<const std::vector<Branch>> rooted;
+  std::function<Branch(std::uint32_t label)> rooted;
   std::uint32_t up_and_down = 0;  ///< cycles over the links of the longest path on that tree
   /// Ring: edges, as bits. Each root's tree is the path round from it; labels follow the ring.
   std::uint32_t previous = 0, next = 0;
@@ -68,7 +67,7 @@ struct Row {
 
   /// Tree edge, as a bit, towards a label; 0 for this vertex's own.
   [[nodiscard]] std::uint32_t towards(std::uint32_t other) const {
-    if (rooted) return (*rooted)[other].up;
+    if (rooted) return rooted(other).up;
     if (ring()) return other == label ? 0 : previous;
     if (other - label >= below) return up;
     for (std::uint32_t rest = down; rest; rest &= rest - 1) {
@@ -79,7 +78,7 @@ struct Row {
   }
   /// The other tree edges, as bits: those away from a label.
   [[nodiscard]] std::uint32_t away_from(std::uint32_t other) const {
-    if (rooted) return (*rooted)[other].down;
+    if (rooted) return rooted(other).down;
     if (ring()) return (label + 1) % ranks == other ? 0 : next;
     return tree() & ~towards(other);
   }

@@ -23,16 +23,15 @@ HostPort::HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, C
       listener_(listener),
       message_source_(unit.process_limit()),
       row_source_(message_source_ + 1),
-      uploads_(row_source_ + 1),
       downloads_(unit.queues() + 1),
       outgoing_(kMessagePackets) {
   const Share& share = config.router.share;
-  const double port = kFlitBytes * static_cast<double>(share.flits) / share.cycles;
+  port_ = Pipe(kFlitBytes * static_cast<double>(share.flits) / share.cycles);
   const double dma = double{kFlitBytes} * config.host.dma_flits_per_cycle;
   const double pcie = config.host.pcie_bytes_per_tick;
   upload_pipe_ = download_pipe_ = Pipe(pcie > 0 ? std::min(pcie, dma) : dma);
-  for (Upload& upload : uploads_) upload.pipe = Pipe(port);
-  for (Download& download : downloads_) download.pipe = Pipe(port);
+  for (Upload& upload : others_) upload.pipe = port_;
+  for (Download& download : downloads_) download.pipe = port_;
 }
 
 void HostPort::begin_operation(OperationId id) {
@@ -49,17 +48,23 @@ void HostPort::begin_row(std::uint32_t context, unsigned bits) {
   rows_to_load_.push_back({context, bits});
 }
 
-bool HostPort::step(Tick now) {
+bool HostPort::step(Tick now, bool arrivals) {
   send_flit(now);
   if (!turn_.empty()) start_uploads(now);
   start_downloads(now);
-  receive_flit(now);
-  sender_.update(now);
+  if (arrivals || holding_) receive_flit(now);
+  if (arrivals) sender_.update(now);
   const bool to_download = !arrived_.empty() && !downloads_.back().busy;  // arrived after this cycle's start_downloads
   return (!outgoing_.empty() && sender_.ready(vc_)) || holding_ || to_download;
 }
 
 // ------------------------------------------------------------------------------------------------ Towards the node
+
+HostPort::Upload& HostPort::upload(std::uint32_t source) {
+  if (source >= message_source_) return others_[source - message_source_];
+  if (source >= uploads_.size()) uploads_.resize(source + 1, {.pipe = port_});
+  return uploads_[source];
+}
 
 bool HostPort::has_room(std::uint32_t source) {
   if (source == message_source_) return !outgoing_.full();
@@ -87,7 +92,7 @@ std::uint64_t HostPort::upload_bytes(std::uint32_t source) {
 void HostPort::start_uploads(Tick now) {
   for (std::size_t i = 0; i < turn_.size() && (kernel_ || !uploading_);) {
     const std::uint32_t source = turn_[i];
-    Upload& upload = uploads_[source];
+    Upload& upload = this->upload(source);
     if (upload.busy || !has_room(source)) {
       ++i;
       continue;
@@ -101,7 +106,7 @@ void HostPort::start_uploads(Tick now) {
 }
 
 void HostPort::uploaded(std::uint32_t source, Tick now) {
-  uploads_[source].busy = uploading_ = false;
+  upload(source).busy = uploading_ = false;
   bool over = false;
   if (source == row_source_) {
     const std::uint32_t context = rows_to_load_.front().context;

@@ -47,8 +47,9 @@ class HostPort {
   void uploaded(std::uint32_t source, Tick now);   ///< handles an upload event
   void downloaded(std::uint32_t queue, Tick now);  ///< handles a download event
 
-  /// Simulates one cycle. False if nothing can happen until an event or an arrival.
-  bool step(Tick now);
+  /// Simulates one cycle; `arrivals`: the sender's or the receiver's inbox has some. False if nothing can happen until
+  /// an event or an arrival.
+  bool step(Tick now, bool arrivals);
 
  private:
   static constexpr std::size_t kMessagePackets = 4;  ///< depth of the queues to the router and to the host
@@ -73,6 +74,7 @@ class HostPort {
     Pipe pipe;
   };
 
+  [[nodiscard]] Upload& upload(std::uint32_t source);
   [[nodiscard]] bool has_room(std::uint32_t source);
   [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t source);
   void start_uploads(Tick now);
@@ -85,6 +87,7 @@ class HostPort {
   const FabricConfig& config_;
   NodeId self_;
   bool kernel_;
+  Pipe port_;  ///< at the rate of the port
   Tick latency_;
   CollectiveUnit& unit_;
   Messages& messages_;
@@ -94,7 +97,8 @@ class HostPort {
 
   // Towards the node. Sources: the unit's processes, messages, rows.
   std::uint32_t message_source_, row_source_;
-  std::vector<Upload> uploads_;
+  std::vector<Upload> uploads_;      ///< grows as processes upload
+  std::array<Upload, 2> others_;     ///< of messages and rows
   std::vector<std::uint32_t> turn_;  ///< sources with packets left, in round-robin order
   bool uploading_ = false;
   Pipe upload_pipe_;

@@ -2,6 +2,8 @@
 #include "mpi_fpga/node.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 #include "network/network.hpp"
 
@@ -13,17 +15,20 @@ Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint
       scheduler_(scheduler),
       ended_(ended),
       id_(scheduler.add(*this)),
-      router_(make_router(config, self)),
-      unit_(config, graph, self, router_.ejected(), pool_, events_),
+      router_(make_router(config, graph, self)),
+      unit_(config, graph, self, router_.ejected(), arrivals_, pool_, events_),
       host_(config, self, endpoint, unit_, messages, pool_, events_, *this),
       commands_(config.collective.contexts),
       new_rows_(config.collective.contexts),
-      generation_(config.collective.contexts) {
+      generation_(config.collective.contexts),
+      step_idle_(config.collective.step_idle) {
   router_.bind(scheduler, id_);
   const auto join = [&](FlitSender& sender, unsigned local) {
     sender.inbox().bind(scheduler, id_);
     connect_sender(config.router, sender, router_, config.router.link_ports + local);
   };
+  host_.sender().inbox().note_in(arrivals_, kHost);
+  host_.receiver().inbox().note_in(arrivals_, kHost);
   join(host_.sender(), 0);
   host_.receiver().inbox().bind(scheduler, id_);
   connect_receiver(config.router, router_, config.router.link_ports, host_.receiver(),
@@ -43,8 +48,8 @@ void Node::load_row(std::uint32_t context, const Row& row, Handle handle, Tick a
 
 void Node::submit(std::uint32_t context, const CollectiveRequest& request, const Group& group, Tick at) {
   auto& queue = commands_[context];
-  const Tick arrival = std::max(at + host_.latency(), queue.empty() ? 0 : queue.back().arrival);
-  queue.push_back({request, &group, arrival});
+  const Tick arrival = std::max(at + host_.latency(), queue.empty() ? 0 : queue[queue.size() - 1].arrival);
+  queue.push_growing({request, &group, arrival});
   foresee({arrival, Event::Kind::command, context});
 }
 
@@ -53,21 +58,40 @@ void Node::send(MessageId message, Tick at) {
 }
 
 bool Node::step(Tick now) {
-  bool busy = router_.step(now);
-  while (events_.next() <= now) handle(events_.take(), now);
-  unit_.step(now);
-  while (const auto id = unit_.take_ended()) {
-    complete(Ended::Kind::collective, unit_.request(*id).handle, now);
-    start_operations(unit_.context_of(*id), now + 1);  // the unit has already executed this cycle
-  }
-  busy |= host_.step(now);
-  busy |= unit_.active(now);  // after the host, whose reads of results free room
+  const bool routes = router_.step(now);
+  const std::uint64_t arrivals = arrivals_.take(now);
+  if (arrivals || busy_ || events_.next() <= now)
+    step_unit(now, step_idle_ ? ~std::uint64_t{0} : arrivals);
+  else if (step_idle_)
+    check_idle(now);
+  const bool busy = routes || busy_;
   const Tick next = events_.next();
   if (!busy && next != kNever && next != foreseen_) {
     foreseen_ = next;
     scheduler_.wake(id_, next);
   }
   return busy;
+}
+
+/// Steps all but the router.
+void Node::step_unit(Tick now, std::uint64_t arrivals) {
+  while (events_.next() <= now) handle(events_.take(), now);
+  unit_.step(now, arrivals);
+  while (const auto id = unit_.take_ended()) {
+    complete(Ended::Kind::collective, unit_.request(*id).handle, now);
+    start_operations(unit_.context_of(*id), now + 1);  // the unit has already executed this cycle
+  }
+  busy_ = host_.step(now, arrivals >> kHost & 1);
+  busy_ |= unit_.active(now);  // after the host, whose reads of results free room
+}
+
+void Node::check_idle(Tick now) {
+  const Tick next = events_.next();
+  const std::size_t stored = pool_.in_use(), ending = in_transit_.size();
+  step_unit(now, ~std::uint64_t{0});
+  if ((busy_ && next > now + 1) || events_.next() != next || pool_.in_use() != stored || in_transit_.size() != ending)
+    throw std::logic_error("the unit or the host port of a node changes in tick " + std::to_string(now) +
+                           " without a cause");
 }
 
 void Node::handle(const Event& event, Tick now) {
@@ -129,7 +153,7 @@ void Node::start_operations(std::uint32_t context, Tick now) {
   if (!unit_.started(now)) {
     const auto id = unit_.start(queue.front().request, queue.front().group, context, now);
     if (!id) return;
-    queue.pop_front();
+    queue.pop();
     host_.begin_operation(*id);
     if (queue.empty()) return;
   }

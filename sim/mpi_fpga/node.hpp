@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <list>
 #include <vector>
 
 #include "core/scheduler.hpp"
@@ -61,6 +62,8 @@ class Node final : public Component, private HostPort::Listener {
   void message_injected(MessageId id, Tick now) override;
   void message_arrived(MessageId id, Tick now) override;
 
+  void step_unit(Tick now, std::uint64_t arrivals);
+  void check_idle(Tick now);
   void handle(const Event& event, Tick now);
   void begin_row(std::uint32_t context, Tick now);
   void finish_row(std::uint32_t context, Tick now);
@@ -68,21 +71,26 @@ class Node final : public Component, private HostPort::Listener {
   void foresee(const Event& event);
   void complete(Ended::Kind kind, Handle handle, Tick now);
 
+  static constexpr unsigned kHost = 63;  ///< bit of `arrivals_`
+
   Messages& messages_;
   Scheduler& scheduler_;
   std::vector<Ended>& ended_;
   ComponentId id_;
   PacketPool pool_;
   Events events_;
+  Agenda arrivals_;  ///< inboxes of the unit's links and ports, and of the host port
   VcRouter router_;
   CollectiveUnit unit_;
   HostPort host_;
-  std::vector<std::deque<Command>> commands_;  ///< per context
-  std::vector<std::deque<NewRow>> new_rows_;   ///< per context: rows to load
-  std::vector<std::uint32_t> generation_;      ///< per context: number of times it was freed
+  std::vector<Ring<Command>> commands_;      ///< per context
+  std::vector<std::list<NewRow>> new_rows_;  ///< per context: rows to load
+  std::vector<std::uint32_t> generation_;    ///< per context: number of times it was freed
   std::deque<Ended> in_transit_;  ///< completions in flight to the host; in time order, since latency is constant
   Tick row_written_ = 0;          ///< when the table can be written next
   Tick foreseen_ = kNever;
+  bool step_idle_;
+  bool busy_ = false;  ///< the unit or the host port may act in this cycle without an event or an arrival
 };
 
 }  // namespace thalweg::mpi_fpga

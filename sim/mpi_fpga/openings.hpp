@@ -62,6 +62,8 @@ class Openings {
 
   // In a cycle.
 
+  /// True if a row is being searched.
+  [[nodiscard]] bool scanning() const { return scanning_; }
   /// The slot being inspected.
   [[nodiscard]] Slot scan_position() const {
     return {row_, edges_ ? static_cast<unsigned>(std::countr_zero(edges_)) : 0};

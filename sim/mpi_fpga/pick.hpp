@@ -48,6 +48,7 @@ class Pick {
   void process_ended() { turn_.retry(); }
 
   [[nodiscard]] std::optional<std::uint32_t> choose(Tick now) {
+    if (!waiting() && !read_) return std::nullopt;
     Wide ready = waiting_;
     if (room_.ready()) ready |= bit(links_ + units_ + kRoom);
     if (turn_.ready()) ready |= bit(links_ + units_ + kTurn);

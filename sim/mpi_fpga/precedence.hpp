@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/sparse.hpp"
+
 namespace thalweg::mpi_fpga {
 
 /// In each direction, every edge serves the operations of a row in order. Operations use the row's entries in turn.
@@ -19,7 +21,8 @@ class Precedence {
     std::uint32_t reading = 0, writing = 0;
   };
 
-  Precedence(unsigned rows, unsigned entries) : entry_count_(entries), rows_(rows, Row(entries)) {}
+  Precedence(unsigned rows, unsigned entries)
+      : entry_count_(entries), rows_(rows, [entries] { return Row{0, std::vector<Entry>(entries)}; }) {}
 
   /// A row is loaded: its first operation uses entry 0.
   void load(unsigned row) { rows_[row].next = 0; }
@@ -45,16 +48,18 @@ class Precedence {
   /// Edges still used by operations earlier than the one in entry `entry`.
   [[nodiscard]] Edges held(unsigned row, unsigned entry) const {
     Edges held;
-    for (unsigned earlier = rows_[row].next; earlier != entry; earlier = after(earlier)) {
-      held.reading |= rows_[row].entries[earlier].edges.reading;
-      held.writing |= rows_[row].entries[earlier].edges.writing;
+    const Row* of = rows_.find(row);
+    for (unsigned earlier = of ? of->next : entry; earlier != entry; earlier = after(earlier)) {
+      held.reading |= of->entries[earlier].edges.reading;
+      held.writing |= of->entries[earlier].edges.writing;
     }
     return held;
   }
   /// Edges from which any operation of the row still reads.
   [[nodiscard]] std::uint32_t reading(unsigned row) const {
     std::uint32_t reading = 0;
-    for (const Entry& entry : rows_[row].entries) reading |= entry.edges.reading;
+    if (const Row* of = rows_.find(row))
+      for (const Entry& entry : of->entries) reading |= entry.edges.reading;
     return reading;
   }
 
@@ -64,7 +69,6 @@ class Precedence {
     std::array<Edges, kProcesses> processes{};
   };
   struct Row {
-    explicit Row(unsigned count) : entries(count) {}
     unsigned next = 0;  ///< next entry: the oldest one in use, or free
     std::vector<Entry> entries;
   };
@@ -72,7 +76,7 @@ class Precedence {
   [[nodiscard]] unsigned after(unsigned entry) const { return entry + 1 == entry_count_ ? 0 : entry + 1; }
 
   unsigned entry_count_;
-  std::vector<Row> rows_;
+  Sparse<Row> rows_;
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -15,6 +15,23 @@ std::vector<Graph::End> peers_of(const Graph& graph, NodeId self, unsigned links
   return peers;
 }
 
+std::vector<std::uint8_t> direct_links(const FabricConfig& config, const Graph& graph, NodeId self) {
+  std::vector<std::uint8_t> direct(graph.ports());
+  for (unsigned port = 0; port < graph.ports(); ++port) {
+    direct[port] = static_cast<std::uint8_t>(port);
+    const NodeId peer = graph.peer(self, port).node;
+    if (peer == Graph::kNone || peer == self) continue;
+    const std::uint8_t used = config.route(self, peer).port;
+    if (used < graph.ports() && graph.peer(self, used).node == peer) direct[port] = used;
+  }
+  return direct;
+}
+
+RouteEntry over(const std::vector<std::uint8_t>& direct, RouteEntry route) {
+  if (route.port < direct.size()) route.port = direct[route.port];
+  return route;
+}
+
 std::span<const std::uint8_t> layers_of(const FabricConfig& config, NodeId self) {
   if (config.layer.empty()) return {};
   return std::span(config.layer).subspan(std::size_t{self} * config.nodes, config.nodes);
@@ -22,10 +39,11 @@ std::span<const std::uint8_t> layers_of(const FabricConfig& config, NodeId self)
 
 }  // namespace
 
-Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> routes, std::span<const std::uint8_t> layers,
-             std::vector<Graph::End> peers)
+Relay::Relay(const Sizes& sizes, NodeId self, RouteRow routes, std::vector<std::uint8_t> direct,
+             std::span<const std::uint8_t> layers, std::vector<Graph::End> peers)
     : self_(self),
       routes_(std::move(routes)),
+      direct_(std::move(direct)),
       layers_(layers),
       peers_(std::move(peers)),
       classes_(sizes.classes),
@@ -45,22 +63,18 @@ Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> routes, st
 
 Relay::Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes)
     : Relay({static_cast<unsigned>(config.router.vc_mask.back().size()), lanes, config.collective.relay_flits}, self,
-            routes_of(config, graph, self), layers_of(config, self), peers_of(graph, self, config.router.link_ports)) {}
+            thalweg::routes_of(config, graph, self), direct_links(config, graph, self), layers_of(config, self),
+            peers_of(graph, self, config.router.link_ports)) {}
 
 std::vector<RouteEntry> Relay::routes_of(const FabricConfig& config, const Graph& graph, NodeId self) {
-  const std::span configured = std::span(config.routes).subspan(std::size_t{self} * config.nodes, config.nodes);
-  std::vector<RouteEntry> routes(configured.begin(), configured.end());
-  for (NodeId node = 0; node < config.nodes; ++node) {
-    if (node == self || routes[node].port == kNoRoute) continue;
-    const NodeId next = graph.peer(self, routes[node].port).node;
-    if (const unsigned direct = configured[next].port; direct < graph.ports() && graph.peer(self, direct).node == next)
-      routes[node].port = configured[next].port;
-  }
+  const auto direct = direct_links(config, graph, self);
+  std::vector<RouteEntry> routes;
+  for (NodeId node = 0; node < config.nodes; ++node) routes.push_back(over(direct, config.route(self, node)));
   return routes;
 }
 
 Relay::Hop Relay::next(NodeId receiver, unsigned route_class) const {
-  const RouteEntry entry = routes_[receiver];
+  const RouteEntry entry = over(direct_, routes_[receiver]);
   return {entry.port, entry.route_class == kKeepClass ? static_cast<std::uint8_t>(route_class) : entry.route_class};
 }
 
@@ -118,11 +132,18 @@ void Relay::host_room(unsigned lane, unsigned flits) {
 
 std::uint32_t Relay::settle(Tick now) {
   std::uint32_t newly_due = 0;
-  for (Host& host : hosts_) {
-    if (!host.busy || host.at > now) continue;
-    host.busy = false;
-    --memories_[*host.link].readers;
-    free(host.packet.occupied_buffer, host.packet.flits);
+  if (read_end_ <= now) {
+    read_end_ = kNever;
+    for (Host& host : hosts_) {
+      if (!host.busy) continue;
+      if (host.at > now) {
+        read_end_ = std::min(read_end_, host.at);
+        continue;
+      }
+      host.busy = false;
+      --memories_[*host.link].readers;
+      free(host.packet.occupied_buffer, host.packet.flits);
+    }
   }
   for (const auto& [buffer, flits] : freed_) {
     std::uint32_t& unreturned = buffers_[buffer].unreturned;

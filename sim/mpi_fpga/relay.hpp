@@ -5,6 +5,7 @@
 // one (thalweg.proof). Packets are queued by input link and next buffer, announcements separately from data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "mpi_fpga/config.hpp"
 #include "mpi_fpga/packet.hpp"
 #include "network/graph.hpp"
+#include "switch/route.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"
 
 namespace thalweg::mpi_fpga {
@@ -39,20 +41,19 @@ class Relay {
     unsigned classes, lanes;
     std::uint32_t flits;  ///< of one buffer
   };
-  /// `routes`: route to each node, by the links used for packets to neighbours. `layers`: initial route classes of
-  /// packets to each node, empty if all are 0; must outlive the relay. `peers`: far ends of the links. Link i belongs
-  /// to lane i modulo `lanes`.
-  Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> routes, std::span<const std::uint8_t> layers,
-        std::vector<Graph::End> peers);
+  /// `routes`: to each node; `direct`: for each link, the one used for packets to the node at its far end. `layers`:
+  /// initial route classes of packets to each node, empty if all are 0; must outlive the relay. `peers`: far ends of
+  /// the links. Link i belongs to lane i modulo `lanes`.
+  Relay(const Sizes& sizes, NodeId self, RouteRow routes, std::vector<std::uint8_t> direct,
+        std::span<const std::uint8_t> layers, std::vector<Graph::End> peers);
   Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes);
 
-  /// Routing-table entries for a node's own packets; among parallel links, the one that the routers use.
+  /// Routes for a node's own packets; among parallel links, the one that the routers use.
   [[nodiscard]] static std::vector<RouteEntry> routes_of(const FabricConfig& config, const Graph& graph, NodeId self);
 
   /// Next buffer of a packet in `route_class`, or of one of this node's own (`first`), to another node.
   [[nodiscard]] Hop next(NodeId receiver, unsigned route_class) const;
   [[nodiscard]] Hop first(NodeId receiver) const;
-  [[nodiscard]] std::span<const RouteEntry> routes() const { return routes_; }
   [[nodiscard]] std::span<const std::uint8_t> layers() const { return layers_; }
   [[nodiscard]] std::span<const Graph::End> peers() const { return peers_; }
   [[nodiscard]] unsigned lane_of(unsigned link) const { return link % lanes(); }
@@ -93,6 +94,8 @@ class Relay {
   std::uint32_t settle(Tick now);
   /// True if the next cycle may have new selections.
   [[nodiscard]] bool changed() const { return changed_; }
+  /// True if `settle` or `choose` has something to do.
+  [[nodiscard]] bool due(Tick now) const { return changed_ || read_end_ <= now; }
 
   // Output of a lane.
 
@@ -114,7 +117,10 @@ class Relay {
 
   [[nodiscard]] PacketId host_packet(unsigned lane) const { return hosts_[lane].packet.id; }
   /// The host's read ends: the memory is free from `at`.
-  void read(unsigned lane, Tick at) { hosts_[lane].at = at; }
+  void read(unsigned lane, Tick at) {
+    hosts_[lane].at = at;
+    read_end_ = std::min(read_end_, at);
+  }
 
   /// Occupied flits at the far ends, as this node knows, less freed flits here that it has not returned as credits. The
   /// sum over all nodes is 0 if nothing is in flight.
@@ -185,7 +191,8 @@ class Relay {
   [[nodiscard]] unsigned due_buffer(unsigned lane) const;
 
   NodeId self_;
-  std::vector<RouteEntry> routes_;
+  RouteRow routes_;
+  std::vector<std::uint8_t> direct_;
   std::span<const std::uint8_t> layers_;
   std::vector<Graph::End> peers_;
   unsigned classes_;
@@ -197,6 +204,7 @@ class Relay {
   std::vector<std::pair<unsigned, unsigned>> freed_;  ///< freed in this cycle: buffer, flits
   std::vector<Request> requests_;                     ///< [lane]
   std::vector<std::uint64_t> requesters_;             ///< [link]: requests of the lanes and the host, as bits
+  Tick read_end_ = kNever;                            ///< when the next packet has been read by a host
   bool changed_ = false;
 };
 

@@ -15,12 +15,12 @@ Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows,
       due_(ports, Ring<SlotAddress>(std::size_t{rows} * kMaxEdges)),
       banks_(links),
       slow_(units) {
-  for (auto& edges : rows_)
-    for (Edge& edge : edges) edge.credits = slot_flits_;
+  unused_.credits = slot_flits_;
 }
 
 bool Slots::settled(std::uint32_t row) const {
-  return std::ranges::all_of(rows_[row], [](const Edge& edge) { return edge.owed == 0; });
+  const auto* edges = rows_.find(row);
+  return !edges || std::ranges::all_of(*edges, [](const Edge& edge) { return edge.owed == 0; });
 }
 
 void Slots::push(Edge& edge, PacketId packet, unsigned flits, Tick now) {
@@ -52,8 +52,9 @@ void Slots::reported(unsigned port) {
 
 std::uint64_t Slots::credits_out() const {
   std::uint64_t out = 0;
-  for (const auto& edges : rows_)
+  rows_.each([&](const auto& edges) {
     for (const Edge& edge : edges) out += slot_flits_ - edge.credits;
+  });
   return out;
 }
 

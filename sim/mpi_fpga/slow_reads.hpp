@@ -33,17 +33,21 @@ class SlowReads {
 
   /// A unit starts to read from `members` (bits) of entry `place`; their room is held from the next cycle until
   /// `until`.
-  void begin(unsigned unit, std::uint32_t place, Wide members, Tick until) { reads_[unit] = {until, place, members}; }
+  void begin(unsigned unit, std::uint32_t place, Wide members, Tick until) {
+    reads_[unit] = {until, place, members};
+    last_ = std::max(last_, until);
+  }
   /// Members of the entry whose room is held, as bits.
   [[nodiscard]] Wide held(std::uint32_t place, Tick now) const {
     Wide held = 0;
+    if (last_ <= now) return held;
     for (const Read& read : reads_)
       if (read.until > now && read.place == place) held |= read.members;
     return held;
   }
   /// True if some room is released in the next cycle.
   [[nodiscard]] bool freed(Tick now) const {
-    return std::ranges::any_of(reads_, [&](const Read& read) { return read.until == now + 1; });
+    return last_ > now && std::ranges::any_of(reads_, [&](const Read& read) { return read.until == now + 1; });
   }
 
  private:
@@ -54,6 +58,7 @@ class SlowReads {
   };
 
   std::vector<Read> reads_;  ///< per unit
+  Tick last_ = 0;            ///< when all of these have ended
 };
 
 }  // namespace thalweg::mpi_fpga

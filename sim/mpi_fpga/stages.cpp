@@ -23,10 +23,12 @@ void Stages::load(std::uint32_t operation, std::uint64_t stages, Home home) {
   });
 }
 
-void Stages::begin(Tick now) {
-  arrivals_.clear();
-  for (Ring<Arrival>& coming : coming_)
+void Stages::take_arrivals(Tick now) {
+  next_ = kNever;
+  for (Ring<Arrival>& coming : coming_) {
     for (; !coming.empty() && coming.front().at <= now; coming.pop()) arrivals_.push_back(coming.front());
+    if (!coming.empty()) next_ = std::min(next_, coming.front().at);
+  }
 }
 
 std::uint64_t Stages::empty(std::uint32_t operation, std::uint64_t stages, Tick now) const {
@@ -74,6 +76,7 @@ void Stages::fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick
   Stage& filled = at(operation, stage);
   filled.packets.push_growing({packet, last + 1});
   coming_[filled.home.unit].push_growing({last, operation, static_cast<std::uint8_t>(stage)});
+  next_ = std::min(next_, last);
 }
 
 }  // namespace thalweg::mpi_fpga

@@ -35,7 +35,12 @@ class Stages {
 
   // Per cycle: `begin`, `wake`, the process that is tried, `wake`.
 
-  void begin(Tick now);
+  void begin(Tick now) {
+    arrivals_.clear();
+    if (now >= next_) take_arrivals(now);
+  }
+  /// True if a packet is complete after this cycle.
+  [[nodiscard]] bool arrives() const { return !arrivals_.empty(); }
   /// Calls give(unit, process) for each process that waits for a packet that is complete after this cycle, and removes
   /// it.
   template <class Notify>
@@ -95,6 +100,7 @@ class Stages {
     std::uint8_t stage;
   };
 
+  void take_arrivals(Tick now);
   [[nodiscard]] Wide bit(Home home) const { return Wide{1} << (home.unit * places_ + home.place); }
   [[nodiscard]] Stage& at(std::uint32_t operation, unsigned stage) { return operations_[operation][stage]; }
   [[nodiscard]] const Stage& at(std::uint32_t operation, unsigned stage) const { return operations_[operation][stage]; }
@@ -103,6 +109,7 @@ class Stages {
   std::uint32_t flits_;
   std::vector<std::vector<Stage>> operations_;  ///< stages per operation, allocated on demand
   std::vector<Ring<Arrival>> coming_;           ///< per unit, in time order
+  Tick next_ = kNever;                          ///< earliest of these
   std::vector<Arrival> arrivals_;               ///< of this cycle
   std::vector<ReadPorts> banks_;                ///< per unit
   SlowReads slow_;

@@ -64,7 +64,7 @@ class UnitModel {
       unsigned vc = 0;    ///< and the virtual channel to it
     };
     NodeId self = 0;
-    std::span<const RouteEntry> routes;    ///< routes to each node
+    std::vector<RouteEntry> routes;        ///< routes to each node
     std::span<const std::uint8_t> layers;  ///< initial route classes of packets to each node; empty if all are 0
     std::vector<Peer> peers;
   };

@@ -15,8 +15,6 @@ namespace thalweg::mpi_fpga {
 /// it is woken at once.
 class Uploads {
  public:
-  explicit Uploads(std::uint32_t processes) : processes_(processes) {}
-
   void announce(std::uint32_t process) { announced_.push_growing(process); }
   [[nodiscard]] bool announced() const { return !announced_.empty(); }
 
@@ -34,16 +32,18 @@ class Uploads {
   /// Calls give(process) if a process waits for the received announcement, and removes it.
   template <class Notify>
   void wake(Notify&& notify) {
-    if (has_arrival_ && std::exchange(processes_[received_].awaits, false)) notify(received_);
+    if (has_arrival_ && std::exchange(of(received_).awaits, false)) notify(received_);
   }
   void keep() {
-    if (has_arrival_) ++processes_[received_].there;
+    if (has_arrival_) ++of(received_).there;
   }
 
   /// Packets available for a process.
-  [[nodiscard]] unsigned there(std::uint32_t process) const { return processes_[process].there; }
-  void take(std::uint32_t process) { --processes_[process].there; }
-  void await(std::uint32_t process) { processes_[process].awaits = true; }
+  [[nodiscard]] unsigned there(std::uint32_t process) const {
+    return process < processes_.size() ? processes_[process].there : 0;
+  }
+  void take(std::uint32_t process) { --of(process).there; }
+  void await(std::uint32_t process) { of(process).awaits = true; }
 
  private:
   struct Process {
@@ -51,7 +51,12 @@ class Uploads {
     bool awaits = false;
   };
 
-  std::vector<Process> processes_;
+  [[nodiscard]] Process& of(std::uint32_t process) {
+    if (process >= processes_.size()) processes_.resize(process + 1);
+    return processes_[process];
+  }
+
+  std::vector<Process> processes_;  ///< grows as they take packets
   Ring<std::uint32_t> announced_;
   bool has_arrival_ = false;
   std::uint32_t received_ = 0;  ///< in this cycle

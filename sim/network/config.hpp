@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "core/types.hpp"
 #include "link/noisy_wire.hpp"
+#include "switch/grid_routes.hpp"
 #include "switch/router_config.hpp"
 
 namespace thalweg {
@@ -44,9 +46,14 @@ struct NetworkConfig {
   std::vector<unsigned> grid;  ///< nodes per dimension of a grid, first dimension fastest; empty: no grid
   std::vector<LinkConfig> links;
   RouterConfig router;
-  std::vector<RouteEntry> routes;   ///< routes[node * nodes + destination]; a node's entry for itself is unused
-  std::vector<std::uint8_t> layer;  ///< layer[source * nodes + destination]: class at injection; empty: 0
+  std::vector<RouteEntry> routes;  ///< routes[node * nodes + destination]; a node's entry for itself is unused
+  std::shared_ptr<const GridRoutes> grid_routes;  ///< instead of `routes`; null: none
+  std::vector<std::uint8_t> layer;                ///< layer[source * nodes + destination]: class at injection; empty: 0
   FaultConfig faults;
+
+  [[nodiscard]] RouteEntry route(NodeId node, NodeId destination) const {
+    return grid_routes ? grid_routes->entry(node, destination) : routes[std::size_t{node} * nodes + destination];
+  }
 };
 
 }  // namespace thalweg

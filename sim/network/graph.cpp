@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph.hpp"
 
+#include <utility>
+
 namespace thalweg {
 
 Graph::Graph(const NetworkConfig& config)
@@ -28,6 +30,17 @@ std::span<const std::uint16_t> Graph::distances(NodeId from) const {
       reached.push_back(next);
     }
   return known;
+}
+
+RouteRow routes_of(const NetworkConfig& config, const Graph& graph, NodeId node) {
+  std::vector<NodeId> peers;
+  for (unsigned port = 0; port < graph.ports(); ++port) peers.push_back(graph.peer(node, port).node);
+  if (config.grid_routes) return {config.grid_routes, node, std::move(peers)};
+  const auto first = config.routes.begin() + std::ptrdiff_t{node} * config.nodes;
+  std::vector<RouteEntry> row(first, first + config.nodes);
+  for (unsigned port = 0; port < peers.size(); ++port)
+    if (peers[port] != Graph::kNone) row[peers[port]].last_link |= row[peers[port]].port == port;
+  return row;
 }
 
 }  // namespace thalweg

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "network/config.hpp"
+#include "switch/route.hpp"
 
 namespace thalweg {
 
@@ -32,5 +33,8 @@ class Graph {
   std::vector<End> peers_;
   mutable std::vector<std::vector<std::uint16_t>> distances_;  ///< per node, computed on demand
 };
+
+/// A node's routes in a checked configuration, of which `graph` has the links.
+[[nodiscard]] RouteRow routes_of(const NetworkConfig& config, const Graph& graph, NodeId node);
 
 }  // namespace thalweg

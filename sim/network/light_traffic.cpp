@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/bits.hpp"
+#include "network/network.hpp"
 #include "network/traffic_model.hpp"
 #include "switch/route.hpp"
 
@@ -195,6 +196,7 @@ LightTraffic::LightTraffic(const TrafficModelConfig& config)
       nodes_(config.fabric.nodes),
       index_(config.fabric.nodes) {
   const NetworkConfig& fabric = config.fabric;
+  const Graph graph(fabric);
   const RouterConfig& router = fabric.router;
   Tick longest = 2;
   for (const LinkConfig& link : fabric.links) longest = std::max(longest, link.latency + 1);
@@ -211,8 +213,7 @@ LightTraffic::LightTraffic(const TrafficModelConfig& config)
     const NodeId self = config.order.empty() ? index : config.order[index];
     index_[self] = index;
     sources_.emplace_back(fabric, config.traffic, self, config.destinations, config.window);
-    tables_.emplace_back(router, self,
-                         std::span(fabric.routes).subspan(std::size_t{self} * fabric.nodes, fabric.nodes));
+    tables_.emplace_back(router, self, routes_of(fabric, graph, self));
     Node& node = nodes_[index];
     node.self = self;
     for (unsigned port = 0; port < ports_; ++port)
@@ -311,7 +312,7 @@ void LightTraffic::compute_routes(unsigned index, Mask inputs) {
     const unsigned i = first(inputs);
     Input& input = node.input[i];
     const Packet& packet = packets_[packet_of(queues_[input.queue + (input.first & entries_)])];
-    const Route route = table.route(table.header().header(packet.destination), vc_of(i));
+    const Route route = table.route(packet.destination, false, vc_of(i));
     input.to_port = route.port;
     input.allowed = Mask{route.channels} << (route.port << bits_);
   }
@@ -470,6 +471,23 @@ std::vector<VcRouter::Blocked> LightTraffic::blocked(NodeId of) const {
 
 }  // namespace
 
+namespace {
+
+bool has_all_routes(const NetworkConfig& fabric) {
+  if (!fabric.grid_routes) {
+    for (std::size_t pair = 0; pair < fabric.routes.size(); ++pair)
+      if (pair / fabric.nodes != pair % fabric.nodes && fabric.routes[pair].port == kNoRoute) return false;
+    return true;
+  }
+  const auto& [size, entries, tag] = *fabric.grid_routes;
+  for (std::size_t d = 0; d < size.size(); ++d)
+    for (std::size_t i = 0; i < entries[d].size(); ++i)
+      if (i % size[d] != i / size[d] % size[d] && entries[d][i].port == kNoRoute) return false;
+  return true;
+}
+
+}  // namespace
+
 bool has_light_traffic(const NetworkConfig& fabric) {
   const RouterConfig& router = fabric.router;
   const auto bits = std::bit_width(router.virtual_channels - 1);
@@ -478,10 +496,8 @@ bool has_light_traffic(const NetworkConfig& fabric) {
   if (channels > kChannels || router.buffer_flits == 0 || router.local_buffer_flits == 0 || depth > kMaxDepth ||
       fabric.nodes * channels * std::bit_ceil(depth) > UINT32_MAX)
     return false;
-  for (std::size_t pair = 0; pair < fabric.routes.size(); ++pair)
-    if (pair / fabric.nodes != pair % fabric.nodes && fabric.routes[pair].port == kNoRoute) return false;
-  return router.flow == FlowControl::credits && !router.library && !router.share.narrow() && router.share.frame == 0 &&
-         std::ranges::all_of(fabric.links, [](const LinkConfig& link) {
+  return has_all_routes(fabric) && router.flow == FlowControl::credits && !router.library && !router.share.narrow() &&
+         router.share.frame == 0 && std::ranges::all_of(fabric.links, [](const LinkConfig& link) {
            return !link.faulty() && link.rate_flits == link.rate_cycles && link.latency <= kMaxLatency;
          });
 }

@@ -73,6 +73,28 @@ void check_link(const NetworkConfig& config, const LinkConfig& link, std::vector
   }
 }
 
+/// Checks each entry of each dimension at each node, for one of its destinations.
+template <class CheckRoute>
+void check_grid_routes(const NetworkConfig& config, CheckRoute&& check_route) {
+  const auto& [size, entries, tag] = *config.grid_routes;
+  const std::size_t tags = tag.empty() ? 0 : std::size_t{*std::ranges::max_element(tag)} + 1;
+  std::size_t volume = 1;
+  for (const unsigned n : size) volume *= n;
+  bool whole = volume == config.nodes && tag.size() == config.nodes && entries.size() == size.size();
+  for (std::size_t d = 0; whole && d < size.size(); ++d) whole = entries[d].size() == tags * size[d] * size[d];
+  require(whole,
+          "grid_routes has a tag for each node, and entries for each tag and pair of coordinates of a dimension");
+  for (NodeId node = 0; node < config.nodes; ++node)
+    for (std::size_t d = 0, stride = 1; d < size.size(); stride *= size[d++]) {
+      const auto own = static_cast<unsigned>(node / stride % size[d]);
+      for (std::size_t tag_of = 0; tag_of < tags; ++tag_of)
+        for (unsigned target = 0; target < size[d]; ++target) {
+          const auto destination = static_cast<NodeId>(node + (target - own) * stride);
+          check_route(node, destination, entries[d][(tag_of * size[d] + own) * size[d] + target]);
+        }
+    }
+}
+
 }  // namespace
 
 void check_network(const NetworkConfig& config) {
@@ -82,29 +104,29 @@ void check_network(const NetworkConfig& config) {
   std::vector<bool> used(std::size_t{config.nodes} * router.link_ports);
   for (const auto& link : config.links) check_link(config, link, used);
   const std::size_t pairs = std::size_t{config.nodes} * config.nodes;
-  require(config.routes.size() == pairs, "routes has an entry for each pair of nodes");
   require(config.layer.empty() || config.layer.size() == pairs, "layer has an entry for each pair of nodes, or none");
   std::size_t classes = router.vc_mask[0].size();
   for (const auto& masks : router.vc_mask) classes = std::min(classes, masks.size());
-  for (std::size_t i = 0; i < pairs; ++i) {
-    const auto node = static_cast<NodeId>(i / config.nodes), destination = static_cast<NodeId>(i % config.nodes);
-    const auto [port, route_class, last_link] = config.routes[i];
-    if (node == destination || port == kNoRoute) continue;
+  const auto check_route = [&](NodeId node, NodeId destination, const RouteEntry& route) {
+    if (node == destination || route.port == kNoRoute) return;
+    const bool linked = route.port < router.link_ports && used[std::size_t{node} * router.link_ports + route.port];
+    if (linked && (route.route_class == kKeepClass || route.route_class < classes)) return;
     const auto entry = "the route from node " + std::to_string(node) + " to " + std::to_string(destination);
-    require(port < router.link_ports && used[std::size_t{node} * router.link_ports + port], entry + " has no link");
-    require(route_class == kKeepClass || route_class < classes, entry + " has a class without a mask");
+    throw std::invalid_argument(entry + (linked ? " has a class without a mask" : " has no link"));
+  };
+  if (config.grid_routes) {
+    check_grid_routes(config, check_route);
+  } else {
+    require(config.routes.size() == pairs, "routes has an entry for each pair of nodes");
+    for (std::size_t i = 0; i < pairs; ++i)
+      check_route(static_cast<NodeId>(i / config.nodes), static_cast<NodeId>(i % config.nodes), config.routes[i]);
   }
   for (const auto layer : config.layer) require(layer < classes, "a layer has no mask");
 }
 
-VcRouter make_router(const NetworkConfig& config, NodeId node) {
-  const auto first = config.routes.begin() + std::ptrdiff_t{node} * config.nodes;
-  std::vector<RouteEntry> row(first, first + config.nodes);
-  for (const auto& link : config.links) {
-    if (link.node_a == node) row[link.node_b].last_link |= row[link.node_b].port == link.port_a;
-    if (link.node_b == node) row[link.node_a].last_link |= row[link.node_a].port == link.port_b;
-  }
-  if (!config.router.library) return VcRouter(config.router, node, row);
+VcRouter make_router(const NetworkConfig& config, const Graph& graph, NodeId node) {
+  RouteRow row = routes_of(config, graph, node);
+  if (!config.router.library) return VcRouter(config.router, node, std::move(row));
   const RouterLibrary& library = *config.router.library;
   auto own = library.compares() ? std::make_unique<VcRouter>(config.router, node, row) : nullptr;
   return VcRouter(config.router, std::make_unique<RtlRouter>(config.router, node, row, library.make(node),

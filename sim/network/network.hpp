@@ -11,6 +11,7 @@
 #include "link/endpoint.hpp"
 #include "link/faulty_link.hpp"
 #include "network/config.hpp"
+#include "network/graph.hpp"
 #include "switch/vc_router.hpp"
 
 namespace thalweg {
@@ -19,8 +20,8 @@ namespace thalweg {
 /// margins.
 void check_network(const NetworkConfig& config);
 
-/// A router of a checked configuration.
-[[nodiscard]] VcRouter make_router(const NetworkConfig& config, NodeId node);
+/// A router of a checked configuration, of which `graph` has the links.
+[[nodiscard]] VcRouter make_router(const NetworkConfig& config, const Graph& graph, NodeId node);
 
 /// Look-ahead for a scheduler of this network: more than the longest link's latency.
 [[nodiscard]] Tick horizon(const NetworkConfig& config);

@@ -125,8 +125,8 @@ class Sink {
 /// A node: router, source and sink on its host port.
 class TrafficNode final : public Component {
  public:
-  TrafficNode(const TrafficModelConfig& config, NodeId self)
-      : router(make_router(config.fabric, self)), source(config, self), sink(config, self) {}
+  TrafficNode(const TrafficModelConfig& config, const Graph& graph, NodeId self)
+      : router(make_router(config.fabric, graph, self)), source(config, self), sink(config, self) {}
 
   VcRouter router;
   Source source;
@@ -165,7 +165,9 @@ class RouterTraffic final : public TrafficModel {
       : ticks_per_second_(config.fabric.ticks_per_second), scheduler_(horizon(config.fabric)) {
     const NetworkConfig& fabric = config.fabric;
     std::vector<VcRouter*> routers;
-    for (NodeId node = 0; node < fabric.nodes; ++node) routers.push_back(&nodes_.emplace_back(config, node).router);
+    const Graph graph(fabric);
+    for (NodeId node = 0; node < fabric.nodes; ++node)
+      routers.push_back(&nodes_.emplace_back(config, graph, node).router);
     for (NodeId i = 0; i < fabric.nodes; ++i)
       nodes_[config.order.empty() ? i : config.order[i]].wire(scheduler_, fabric.router);
     links_ = connect_links(fabric, routers, scheduler_);

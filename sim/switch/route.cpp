@@ -3,12 +3,12 @@
 
 namespace thalweg {
 
-RouteTable::RouteTable(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
+RouteTable::RouteTable(const RouterConfig& config, NodeId self, RouteRow row)
     : self_(self),
       header_(config.header),
       link_ports_(config.link_ports),
       ejects_(config.local_ports > 1),
-      row_(row.begin(), row.end()) {
+      row_(std::move(row)) {
   for (const auto& masks : config.vc_mask) {
     auto& channels = channels_.emplace_back();
     std::uint16_t all = 0;
@@ -25,17 +25,15 @@ RouteTable::RouteTable(const RouterConfig& config, NodeId self, std::span<const 
   }
 }
 
-Route RouteTable::route(std::uint64_t header, unsigned channel) const {
-  const bool for_unit = header_.for_unit(header);
+Route RouteTable::route(NodeId destination, bool for_unit, unsigned channel) const {
   const std::size_t message_class = for_unit && channels_.size() > 1;
-  const NodeId destination = header_.destination(header);
   const bool ejects = for_unit && ejects_;
   if (destination == self_) {
     if (ejects) return {};
     return {static_cast<std::uint8_t>(link_ports_), all_channels_[message_class]};
   }
-  if (destination >= row_.size() || row_[destination].port == kNoRoute) return {};
   const auto [port, entry_class, last_link] = row_[destination];
+  if (port == kNoRoute) return {};
   const auto route_class = entry_class == kKeepClass ? class_of_[message_class][channel] : entry_class;
   return {port, channels_[message_class][route_class], ejects && last_link};
 }

@@ -157,8 +157,8 @@ class RtlRouter::Comparison {
   RouterModel::Outputs quiet_;                      ///< the RTL's outputs while it is idle
 };
 
-RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
-                     std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own, const Recording* recording)
+RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, const RouteRow& row, std::unique_ptr<RouterModel> model,
+                     std::unique_ptr<VcRouter> own, const Recording* recording)
     : config_(config),
       self_(self),
       bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),

@@ -33,8 +33,8 @@ struct RtlDifference : std::runtime_error {
 class RtlRouter final : public VcRouter::Stages {
  public:
   /// `own`: the simulator's router, for comparison; null: none. `recording`: of the model's signals; null: none.
-  RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
-            std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own, const Recording* recording);
+  RtlRouter(const RouterConfig& config, NodeId self, const RouteRow& row, std::unique_ptr<RouterModel> model,
+            std::unique_ptr<VcRouter> own, const Recording* recording);
   ~RtlRouter() override;
 
   Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }

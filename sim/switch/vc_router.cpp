@@ -18,7 +18,7 @@ class VcRouter::Pipeline final : public Stages {
  public:
   static constexpr unsigned kChannels = 8 * sizeof(Mask);
 
-  Pipeline(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
+  Pipeline(const RouterConfig& config, NodeId self, RouteRow row);
 
   Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
   [[nodiscard]] unsigned depth(unsigned port) const override { return port_[port].depth; }
@@ -96,12 +96,12 @@ class VcRouter::Pipeline final : public Stages {
 };
 
 template <class Mask>
-VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
+VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, RouteRow row)
     : bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),
       channels_(config.virtual_channels),
       ports_(config.link_ports + config.local_ports),
       flow_(config.flow),
-      table_(config, self, row),
+      table_(config, self, std::move(row)),
       share_(config.share) {
   ready_.resize(ports_);
   read_rate_.fill(RateLimit(share_.flits, share_.cycles));
@@ -268,8 +268,8 @@ void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   Input& input = input_[i];
   Output& output = output_[input.output];
   Port& port = port_[input.port];
-  const Flit& front = buffers_.front(i);
   Flit& flit = (input.sinks ? port.eject : port.to).write(now, vc_of(input.output));
+  const Flit& front = buffers_.front(i);
   flit.data = front.data;
   flit.head = front.head;
   flit.tail = front.tail;
@@ -357,12 +357,11 @@ VcRouter::VcRouter(const RouterConfig& config, std::unique_ptr<Stages> stages)
     throw std::invalid_argument("a router has at most 64 ports and 128 virtual channels in all");
 }
 
-VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
-    : VcRouter(config, nullptr) {
+VcRouter::VcRouter(const RouterConfig& config, NodeId self, RouteRow row) : VcRouter(config, nullptr) {
   if (ports_ << bits_ <= 64)
-    pipeline_ = std::make_unique<Pipeline<std::uint64_t>>(config, self, row);
+    pipeline_ = std::make_unique<Pipeline<std::uint64_t>>(config, self, std::move(row));
   else
-    pipeline_ = std::make_unique<Pipeline<Wide>>(config, self, row);
+    pipeline_ = std::make_unique<Pipeline<Wide>>(config, self, std::move(row));
 }
 
 void VcRouter::bind(Scheduler& scheduler, ComponentId component) {

@@ -13,6 +13,7 @@
 #include "link/buffer.hpp"
 #include "link/endpoint.hpp"
 #include "link/rate.hpp"
+#include "switch/route.hpp"
 #include "switch/router_config.hpp"
 
 namespace thalweg {
@@ -52,7 +53,7 @@ class VcRouter {
   };
 
   /// `row`: this node's routes, by destination. Throws std::invalid_argument.
-  VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
+  VcRouter(const RouterConfig& config, NodeId self, RouteRow row);
   /// With a different implementation.
   VcRouter(const RouterConfig& config, std::unique_ptr<Stages> stages);
 

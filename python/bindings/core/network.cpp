@@ -24,6 +24,8 @@ using namespace thalweg;
 namespace {
 
 using Table = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Entries = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Tags = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void set_routes(NetworkConfig& config, Table port, Table route_class) {
   const std::size_t n = config.nodes;
@@ -32,6 +34,23 @@ void set_routes(NetworkConfig& config, Table port, Table route_class) {
       throw std::invalid_argument("a routing table must have one row per node and one column per destination");
   config.routes.resize(n * n);
   for (std::size_t i = 0; i < n * n; ++i) config.routes[i] = {port.data()[i], route_class.data()[i]};
+}
+
+/// `port` and `route_class`: an array per dimension, of shape (tags, positions, targets).
+void set_grid_routes(NetworkConfig& config, const std::vector<unsigned>& size, const std::vector<Entries>& port,
+                     const std::vector<Entries>& route_class, const Tags& tag) {
+  auto routes = std::make_shared<GridRoutes>();
+  routes->size = size;
+  routes->tag.assign(tag.data(), tag.data() + tag.size());
+  if (port.size() != size.size() || route_class.size() != size.size())
+    throw std::invalid_argument("grid routes have an array of ports, and one of classes, for each dimension");
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    if (port[d].size() != route_class[d].size())
+      throw std::invalid_argument("the arrays of ports and of classes of a dimension have one shape");
+    auto& entries = routes->entries.emplace_back(port[d].size());
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = {port[d].data()[i], route_class[d].data()[i]};
+  }
+  config.grid_routes = std::move(routes);
 }
 
 void set_layer(NetworkConfig& config, Table layer) {
@@ -151,6 +170,10 @@ void bind_network(nb::module_& module) {
       .def_rw("faults", &NetworkConfig::faults)
       .def("set_routes", &set_routes, nb::arg("port"), nb::arg("route_class"),
            "Sets the routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.")
+      .def("set_grid_routes", &set_grid_routes, nb::arg("size"), nb::arg("port"), nb::arg("route_class"),
+           nb::arg("tag"),
+           "Sets routes by dimension instead: per dimension an uint8 array of shape (tags, own coordinate, "
+           "destination's coordinate), and each node's tag.")
       .def("set_layer", &set_layer, nb::arg("layer"),
            "Sets the route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).");
   module.attr("KEEP_CLASS") = kKeepClass;

@@ -53,6 +53,7 @@ FabricConfig Fabric::rerouted() const {
   NetworkConfig tables = config_.faults.reroute(removed_links_);
   next.grid.clear();
   next.routes = std::move(tables.routes);
+  next.grid_routes = std::move(tables.grid_routes);
   next.layer = std::move(tables.layer);
   check_network(next);
   return next;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <memory>
 #include <numeric>
 
 #include "common/bits.hpp"
@@ -67,7 +68,9 @@ void Group::label_from(std::uint32_t top) {
 std::optional<Group> Group::make(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members,
                                  const std::function<bool(NodeId)>& available, unsigned turn) {
   if (config.collective.trees == Trees::by_rank) return by_rank(members);
-  return by_topology(members, topology_tree(graph, members, available, turn), config);
+  const std::optional<Box> box = Box::of(members, config.grid);
+  const bool alike = members.size() == config.nodes && box && torus(config, graph, members, *box);
+  return by_topology(members, topology_tree(graph, members, available, turn, alike), config);
 }
 
 Group Group::by_rank(std::span<const NodeId> members) {
@@ -116,7 +119,7 @@ std::optional<Group> Group::by_topology(std::span<const NodeId> members, const T
     if (!group.doubles_) return std::nullopt;
     group.exchange_by_doubling();
   }
-  const auto reaches = [&](NodeId from, NodeId to) { return config.routes[from * config.nodes + to].port != kNoRoute; };
+  const auto reaches = [&](NodeId from, NodeId to) { return config.route(from, to).port != kNoRoute; };
   for (const Vertex& vertex : group.vertices_) {
     if (vertex.row.has_rank() && std::popcount(vertex.row.tree()) >= static_cast<int>(Program::kMaxProcesses))
       return std::nullopt;
@@ -135,9 +138,7 @@ std::optional<PortGraph> Group::torus(const FabricConfig& config, const Graph& g
     if (box.size[d] != 1 && box.size[d] != config.grid[d]) return std::nullopt;
   std::vector<std::uint32_t> position(config.nodes, PortGraph::kNone);
   for (std::size_t rank = 0; rank < members.size(); ++rank) position[members[rank]] = box.position[rank];
-  const auto direct = [&](NodeId from, unsigned port, NodeId to) {
-    return config.routes[std::size_t{from} * config.nodes + to].port == port;
-  };
+  const auto direct = [&](NodeId from, unsigned port, NodeId to) { return config.route(from, to).port == port; };
   PortGraph links(static_cast<std::uint32_t>(members.size()), graph.ports());
   for (const NodeId node : members)
     for (unsigned port = 0; port < graph.ports(); ++port) {
@@ -160,8 +161,8 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
   const std::optional<Box> box = Box::of(members, config.grid);
   const std::optional<PortGraph> links = box ? torus(config, graph, members, *box) : std::nullopt;
   if (!links) return {};
-  std::vector<std::uint32_t> rank_at(members.size());
-  for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box->position[rank]] = rank;
+  const std::vector<std::uint32_t> rank_at = box->rank_at();
+  const auto shape = std::make_shared<const Box>(Box{box->size, {}});
   const auto branches = [&](const Parents& parents) {
     std::vector<Row::Branch> result(members.size());  // per position
     for (std::uint32_t at = 0; at < members.size(); ++at) {
@@ -181,7 +182,8 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
                                  *links, trees,
                                  {.link = static_cast<unsigned>(link), .combine = config.collective.lane_latency});
   for (std::size_t i = 0; i < trees.size(); ++i) {
-    const auto branch = branches(trees[i]), middle = branches(allreduce[i]);
+    const auto branch = std::make_shared<const std::vector<Row::Branch>>(branches(trees[i]));
+    const auto middle = branches(allreduce[i]);
     const auto deepest = static_cast<std::uint32_t>(2 * link * depth(*links, allreduce[i]));
     Group& group = groups.emplace_back(Group(members));
     group.doubles_ = false;
@@ -195,13 +197,12 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
       Row& row = group.vertices_[rank].row;
       row.ranks = group.ranks();
       row.label = at;
-      std::vector<Row::Branch> rooted(group.ranks());
-      for (std::uint32_t label = 0; label < group.ranks(); ++label)
-        rooted[label] = branch[box->beyond(at, box->opposite(label))];
       row.up = middle[at].up;
       row.down = middle[at].down;
       row.up_and_down = deepest;
-      row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
+      row.rooted = [branch, shape, at](std::uint32_t label) {
+        return (*branch)[shape->beyond(at, shape->opposite(label))];
+      };
     }
   }
   if (groups.size() < 2) groups.clear();  // no gain over the main tree
@@ -249,11 +250,11 @@ std::vector<Group> Group::by_rings(const FabricConfig& config, const Graph& grap
   const bool by_links = config.collective.trees == Trees::by_topology;
   const std::optional<Box> box = by_links ? Box::of(members, config.grid) : std::nullopt;
   if (const auto links = box ? torus(config, graph, members, *box) : std::nullopt) {
+    const std::vector<std::uint32_t> rank_at = box->rank_at();
     for (const RingPath& path : hamiltonian_rings(*links)) {
       for (std::uint32_t i = 0; i < ranks; ++i) {
         const PortGraph::End next = links->peer(path.vertices[i], path.ports[i]);
-        order[i] =
-            static_cast<std::uint32_t>(std::ranges::find(box->position, path.vertices[i]) - box->position.begin());
+        order[i] = rank_at[path.vertices[i]];
         edges[i].out = path.ports[i];
         edges[(i + 1) % ranks].in = next.port;
       }

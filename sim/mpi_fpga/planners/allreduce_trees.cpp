@@ -23,25 +23,28 @@ Parents from_the_middle(const PortGraph& graph, const Parents& tree) {
     ports[vertex].push_back(tree[vertex]);
     ports[parent.vertex].push_back(static_cast<std::uint8_t>(parent.port));
   }
-  Parents best;
-  std::size_t least = graph.vertices + 1;  // levels
-  for (std::uint32_t root = 0; root < graph.vertices; ++root) {
-    Parents parents(graph.vertices, kRoot);
-    std::vector<std::uint32_t> level{root}, next;
-    std::size_t depth = 0;
-    for (; !level.empty(); level = std::exchange(next, {}), ++depth)
-      for (const std::uint32_t vertex : level)
-        for (const std::uint8_t port : ports[vertex]) {
-          const PortGraph::End end = graph.peer(vertex, port);
-          if (port == parents[vertex]) continue;
-          parents[end.vertex] = static_cast<std::uint8_t>(end.port);
-          next.push_back(end.vertex);
-        }
-    if (depth > least) continue;
-    if (depth < least) best = parents;
-    least = depth;
+  Parents parents;
+  // Roots the tree there; returns the vertex that is reached last.
+  const auto root_at = [&](std::uint32_t root) {
+    parents.assign(graph.vertices, kRoot);
+    std::vector<std::uint32_t> reached{root};
+    for (std::size_t i = 0; i < reached.size(); ++i)
+      for (const std::uint8_t port : ports[reached[i]]) {
+        if (port == parents[reached[i]]) continue;
+        const PortGraph::End end = graph.peer(reached[i], port);
+        parents[end.vertex] = static_cast<std::uint8_t>(end.port);
+        reached.push_back(end.vertex);
+      }
+    return reached.back();
+  };
+  std::vector<std::uint32_t> longest;  // path in the tree
+  const std::uint32_t end = root_at(root_at(0));
+  for (std::uint32_t vertex = end;; vertex = graph.peer(vertex, parents[vertex]).vertex) {
+    longest.push_back(vertex);
+    if (parents[vertex] == kRoot) break;
   }
-  return best;
+  root_at(std::min(longest[longest.size() / 2], longest[(longest.size() - 1) / 2]));
+  return parents;
 }
 
 /// Local search over trees that share no arc.

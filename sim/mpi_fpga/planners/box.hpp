@@ -34,6 +34,13 @@ struct Box {
     return box;
   }
 
+  /// The rank at each position.
+  [[nodiscard]] std::vector<std::uint32_t> rank_at() const {
+    std::vector<std::uint32_t> ranks(position.size());
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) ranks[position[rank]] = rank;
+    return ranks;
+  }
+
   [[nodiscard]] unsigned coordinate(std::uint32_t at, std::size_t dimension) const {
     for (std::size_t d = 0; d < dimension; ++d) at /= size[d];
     return at % size[dimension];

@@ -88,7 +88,7 @@ class Growth {
 
   /// Finds one more path to the head. It starts at a vertex that its tree has reached, and then uses free arcs.
   [[nodiscard]] bool augment(std::uint32_t head, std::uint32_t without) {
-    std::fill(step_.begin(), step_.end(), Step{});
+    for (const std::uint32_t vertex : queue_) step_[vertex] = {};
     queue_.assign(1, head);
     step_[head].kind = Step::Kind::start;
     const auto visit = [&](std::uint32_t vertex, Step step) {
@@ -130,7 +130,7 @@ class Growth {
   std::vector<std::vector<bool>> reached_;  ///< per tree and vertex
   std::vector<std::uint32_t> entry_;        ///< per tree: start of its path of the flow
   std::vector<Step> step_;
-  std::vector<std::uint32_t> queue_;
+  std::vector<std::uint32_t> queue_;  ///< vertices seen by the last search
   std::vector<Parents> parents_;
 };
 

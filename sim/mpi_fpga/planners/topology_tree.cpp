@@ -53,9 +53,10 @@ void splice(std::vector<Vertex>& vertices, NodeId node, NodeId& top) {
 }  // namespace
 
 TopologyTree topology_tree(const Graph& graph, std::span<const NodeId> members,
-                           const std::function<bool(NodeId)>& available, unsigned turn) {
-  const std::vector<NodeId> tops = middle(graph, members);
-  NodeId top = tops[turn % tops.size()];
+                           const std::function<bool(NodeId)>& available, unsigned turn, bool alike) {
+  std::vector<NodeId> tops;
+  if (!alike) tops = middle(graph, members);
+  NodeId top = alike ? turn % graph.nodes() : tops[turn % tops.size()];
   const auto distance = graph.distances(top);
 
   std::vector<Vertex> vertices(graph.nodes());

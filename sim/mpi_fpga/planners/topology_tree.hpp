@@ -23,8 +23,10 @@ struct TopologyTree {
 };
 
 /// Builds the tree over `members`. Other nodes are vertices where paths meet or at the top, if `available` permits. If
-/// several nodes are central, `turn` selects one, which distributes trees over them.
+/// several nodes are central, `turn` selects one, which distributes trees over them. `alike`: all nodes are members, and
+/// the graph looks the same from each of them, so that all are central.
 [[nodiscard]] TopologyTree topology_tree(const Graph& graph, std::span<const NodeId> members,
-                                         const std::function<bool(NodeId)>& available, unsigned turn);
+                                         const std::function<bool(NodeId)>& available, unsigned turn,
+                                         bool alike = false);
 
 }  // namespace thalweg::mpi_fpga

@@ -118,14 +118,14 @@ TEST(DisjointTrees, EveryRankIsTheRootOfTreesThatShareNoLink) {
     for (const Group& group : groups) {
       std::size_t arcs = 0;
       for (const Group::Vertex& vertex : group.vertices()) {
-        const Row::Branch branch = (*vertex.row.rooted)[group.label(root)];
+        const Row::Branch branch = vertex.row.rooted(group.label(root));
         EXPECT_EQ(std::popcount(branch.up), vertex.row.rank != root);
         for (unsigned k = 0; k < kMaxEdges; ++k) {
           if (!(branch.down >> k & 1)) continue;
           const Row::Edge& edge = vertex.row.edges[k];
           const Group::Vertex& child = group.vertices()[vertex.peer[k]];
           EXPECT_EQ(child.node, edge.neighbour);
-          EXPECT_EQ((*child.row.rooted)[group.label(root)].up, 1u << edge.there);
+          EXPECT_EQ(child.row.rooted(group.label(root)).up, 1u << edge.there);
           EXPECT_EQ(graph.distances(vertex.node)[child.node], 1u);
           EXPECT_TRUE(taken.emplace(vertex.node, child.node).second) << "two trees over one link";
           ++arcs;

@@ -209,15 +209,19 @@ struct Communicator {
   std::vector<std::unique_ptr<Job>> jobs;
 };
 
+/// What a run shows: when each rank's part of each job ended, and the flits over each link.
+using Trace = std::vector<std::uint64_t>;
+
 /// One random cluster; several communicators at once, some freed and others created in their place during the run.
 /// `personal`: only all-to-alls.
-void run(std::uint64_t seed, bool personal, Links links, Count& count) {
+void run(std::uint64_t seed, bool personal, Links links, Count& count, bool step_idle = false, Trace* trace = nullptr) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random{seed};
   FabricConfig config = random_cluster(random);
   if (links == Links::bad || (links == Links::cut && random() % 2)) add_faults(config, random);
   if (links != Links::good) widen_margin(config);
   if (links == Links::cut) cut_links(config, random);
+  config.collective.step_idle = step_idle;
   World world(config, random() % 4 ? Endpoint::host : Endpoint::kernel);
   std::vector<NodeId> nodes(config.nodes - config.switches);
   std::iota(nodes.begin(), nodes.end(), 0u);
@@ -237,12 +241,18 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
     EXPECT_TRUE(world.fabric.failure()->ends_with(", and there is no way"));
     return true;
   };
+  const auto note = [&](const Job& job) {
+    if (trace) trace->insert(trace->end(), job.done.begin(), job.done.end());
+  };
   unsigned replaced = 0;
   do {
     for (Communicator& group : groups)
       if (replaced < 5 && group.done()) {
         ++replaced;
-        for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
+        for (const auto& job : group.jobs) {
+          ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
+          note(*job);
+        }
         count.operations += group.jobs.size();
         world.fabric.free_communicator(group.context);
         group = Communicator(world, config, personal, nodes, random);
@@ -251,10 +261,13 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
   const bool ended = stopped();
   for (const Communicator& group : groups)
     for (const auto& job : group.jobs) {
+      note(*job);
       if (ended && std::ranges::find(job->done, -1) != job->done.end()) continue;
       ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
       ++count.operations;
     }
+  if (trace)
+    for (const LinkUse& use : world.fabric.link_use()) trace->push_back(use.flits);
   count.ended += ended;
   if (ended) return;
   EXPECT_TRUE(links == Links::cut || world.fabric.recoveries().empty());
@@ -279,6 +292,20 @@ void runs(std::uint64_t otherwise, bool personal, Links links = Links::good) {
 
 TEST(Stress, RandomFabrics) {
   runs(40, false);
+}
+
+// THALWEG_RUNS=250 runs a thousand fabrics twice.
+TEST(Stress, IdleBlocksAreSkippedWithoutEffect) {
+  const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", 4);
+  Count seen;
+  for (std::uint64_t seed = first; seed < first + count; ++seed)
+    for (const auto& [personal, links] :
+         {std::pair{false, Links::good}, {true, Links::good}, {false, Links::bad}, {false, Links::cut}}) {
+      Trace skipping, stepping;
+      ASSERT_NO_FATAL_FAILURE(run(seed, personal, links, seen, false, &skipping));
+      ASSERT_NO_FATAL_FAILURE(run(seed, personal, links, seen, true, &stepping));
+      ASSERT_EQ(skipping, stepping) << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
+    }
 }
 
 TEST(Stress, RandomAllToAlls) {

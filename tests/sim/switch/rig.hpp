@@ -66,7 +66,7 @@ class Rig {
     Tick at;
   };
   struct Node : Component {
-    Node(const NetworkConfig& config, NodeId self) : router(make_router(config, self)) {}
+    Node(const NetworkConfig& config, NodeId self) : router(make_router(config, Graph(config), self)) {}
 
     void wire(Scheduler& scheduler, const RouterConfig& config) {
       id = scheduler.add(*this);

@@ -96,7 +96,8 @@ class Twin {
     compile(static_cast<Collective>(in.request_collective_i.get()),
             static_cast<Algorithm>(in.request_algorithm_i.get()), row, root(in, row), program);
     const thalweg::mpi_fpga::Process& process = program.processes[in.request_process_i.get()];
-    return {program.process_count, process, program.steps[process.first + in.request_step_i.get()]};
+    return {static_cast<unsigned>(program.processes.size()), process,
+            program.steps[process.first + in.request_step_i.get()]};
   }
 
   /// A root to which the given directions lead.
@@ -134,8 +135,8 @@ class Twin {
       row.edges[k].first = (last + row.ranks + 1 - row.edges[k].behind) % row.ranks;
     }
     if (vertex.rooted)
-      row.rooted = std::make_shared<const std::vector<Row::Branch>>(
-          row.ranks, Row::Branch{edges(in.request_towards_i.get()), edges(in.request_away_i.get())});
+      row.rooted = [branch = Row::Branch{edges(in.request_towards_i.get()), edges(in.request_away_i.get())}](
+                       std::uint32_t) { return branch; };
     return row;
   }
 
@@ -187,8 +188,8 @@ class Stimulus {
     const Row& row = choice.row;
     const std::uint32_t root = thalweg::mpi_fpga::rooted(collective) ? dice.below(row.ranks) : 0;
     compile(collective, algorithm, row, root, program_);
-    if (program_.process_count == 0) return;  // an exclusive scan of one rank
-    const unsigned process = dice.below(program_.process_count);
+    if (program_.processes.empty()) return;  // an exclusive scan of one rank
+    const unsigned process = dice.below(static_cast<unsigned>(program_.processes.size()));
     next.request_valid_i.set(1);
     next.request_collective_i.set(static_cast<std::uint64_t>(collective));
     next.request_algorithm_i.set(static_cast<std::uint64_t>(algorithm));

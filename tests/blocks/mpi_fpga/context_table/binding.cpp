@@ -14,10 +14,6 @@ constexpr unsigned kRows = Parameters::Rows, kEdges = Parameters::Edges, kRoots 
 /// A row of the simulator, and the results of the last cycle's lookups.
 class Twin {
  public:
-  Twin() {
-    for (auto& branches : branches_) branches = std::make_shared<std::vector<Row::Branch>>(kRoots);
-  }
-
   void outputs(const Inputs&, Outputs& out) const {
     out.answer_valid_o.set(answer_.has_value());
     if (answer_) {
@@ -53,7 +49,9 @@ class Twin {
     if (in.lookup_valid_i.get()) {
       const Row& row = rows_[in.lookup_row_i.get()];
       answer_ = {row, static_cast<std::uint32_t>(in.lookup_label_i.get())};
-      if (row.rooted) answer_->row.rooted = std::make_shared<std::vector<Row::Branch>>(*row.rooted);
+      if (row.rooted)
+        answer_->row.rooted = [branch = row.rooted(static_cast<std::uint32_t>(in.lookup_label_i.get()))](
+                                  std::uint32_t) { return branch; };
     }
     for (unsigned i = 0; i < Parameters::Ends; ++i) {
       ends_[i].reset();
@@ -71,7 +69,8 @@ class Twin {
       row.down = static_cast<std::uint32_t>(vertex.down);
       row.previous = static_cast<std::uint32_t>(vertex.previous);
       row.next = static_cast<std::uint32_t>(vertex.next);
-      row.rooted = vertex.rooted ? branches_[index] : nullptr;
+      row.rooted = nullptr;
+      if (vertex.rooted) row.rooted = [this, index](std::uint32_t label) { return branches_[index][label]; };
     }
     if (in.edge_valid_i.get()) {
       const top::tree_edge_t edge = in.edge_i.get();
@@ -82,7 +81,7 @@ class Twin {
           .behind = static_cast<std::uint32_t>(edge.behind)};
     }
     if (in.branch_valid_i.get())
-      (*branches_[in.branch_row_i.get()])[in.branch_label_i.get()] = {
+      branches_[in.branch_row_i.get()][in.branch_label_i.get()] = {
           .up = static_cast<std::uint32_t>(in.branch_up_i.get()),
           .down = static_cast<std::uint32_t>(in.branch_down_i.get())};
   }
@@ -94,7 +93,7 @@ class Twin {
   };
 
   std::array<Row, kRows> rows_;
-  std::array<std::shared_ptr<std::vector<Row::Branch>>, kRows> branches_;
+  std::array<std::array<Row::Branch, kRoots>, kRows> branches_{};
   std::optional<Answer> answer_;
   std::array<std::optional<Row::Edge>, Parameters::Ends> ends_;
 };

@@ -41,7 +41,7 @@ class Twin {
   }
 
  private:
-  Steps steps_{kProcesses};
+  Steps steps_;
   std::vector<std::array<Value, 2>> words_ = std::vector<std::array<Value, 2>>(kProcesses);
   std::uint32_t asked_ = 0;
   bool valid_ = false;

@@ -48,7 +48,7 @@ class Twin {
     uploads.begin();
   }
 
-  Uploads uploads_{Parameters::Processes};
+  Uploads uploads_;
   std::uint64_t now_ = 0;
 };
 

@@ -38,7 +38,7 @@ thalweg::RouterConfig config() {
 /// The router on a scheduler of its own, stepped only when it asked for it; its outputs reach `outside`.
 class Fabric {
  public:
-  explicit Fabric(std::span<const thalweg::RouteEntry> row) : inside_{config(), kSelf, row} {
+  explicit Fabric(const std::vector<thalweg::RouteEntry>& row) : inside_{config(), kSelf, row} {
     inside_.router.bind(scheduler_, scheduler_.add(inside_));
     outside_.inbox.bind(scheduler_, scheduler_.add(outside_));
     const unsigned bits = inside_.router.channel_bits();
@@ -101,7 +101,7 @@ class Fabric {
  private:
   struct Inside : thalweg::Component {
     thalweg::VcRouter router;
-    Inside(const thalweg::RouterConfig& config, thalweg::NodeId self, std::span<const thalweg::RouteEntry> row)
+    Inside(const thalweg::RouterConfig& config, thalweg::NodeId self, const std::vector<thalweg::RouteEntry>& row)
         : router(config, self, row) {}
     bool step(Tick now) override { return router.step(now); }
   };
