@@ -134,8 +134,8 @@ def validated(
         raise wrong_at(locations, at + first["loc"], _what(model, first, at) + more, name) from None
 
 
-def topology_of(file: ClusterFile[Any]) -> Topology:
-    """Returns the topology of a file. Raises InputError."""
+def topology_of(file: ClusterFile[Any], most_of_grid: int = MAX_NODES) -> Topology:
+    """Returns the topology of a file. Raises InputError, also for grids of more than `most_of_grid` nodes."""
     table = file.values.topology
     if table.shape == "edges":
         if table.edges is None:
@@ -165,6 +165,7 @@ def topology_of(file: ClusterFile[Any]) -> Topology:
             size,
             table.edges or (),
             table.planes,
+            most_of_grid=most_of_grid,
             **{key: getattr(table, key) for key in FAT_TREE if getattr(table, key) is not None},
         )
     except ValueError as error:

@@ -34,6 +34,7 @@ GRIDS = ("line", "ring", "mesh", "torus")
 WRAPPED = ("ring", "torus")
 
 MAX_NODES = 4096  # routing tables have nodes x nodes entries, in memory
+MAX_GRID_NODES = 1 << 20  # of a grid whose routes are proved without tables (thalweg.route.grid)
 RADIX, OVERSUBSCRIPTION = 8, 3  # defaults of a fat tree; 3:1 as in the MPI-FPGA paper, section 6.2.2
 MAX_LINK_PORTS = 128  # port numbers are bytes; half of them may be local ports
 
@@ -77,6 +78,11 @@ class Topology:
     @property
     def is_grid(self) -> bool:
         return self.shape in GRIDS
+
+    @property
+    def is_whole_grid(self) -> bool:
+        """True if all nodes are those of a grid."""
+        return self.is_grid and not self.added
 
     @property
     def is_wrapped(self) -> bool:
@@ -287,6 +293,7 @@ def build(
     oversubscription: int | None = None,
     levels: int | None = None,
     plane_switches: bool = False,
+    most_of_grid: int = MAX_NODES,
 ) -> Topology:
     """Builds the topology of a shape.
 
@@ -309,6 +316,8 @@ def build(
         Levels of switches of a fat tree. Default: as many as the hosts need.
     plane_switches : bool
         If true, each plane of a fat tree has its own switches, and hosts have a port to each.
+    most_of_grid : int
+        Maximum number of nodes of a grid; for other shapes it is `MAX_NODES`.
 
     Raises
     ------
@@ -337,8 +346,8 @@ def build(
             rows, of_node = _own_switches(rows, of_node, planes)
             planes = 1
         nodes, level = len(of_node), tuple(of_node)
-    if nodes > MAX_NODES:
-        raise ValueError(f"{nodes} nodes; the maximum is {MAX_NODES}")
+    if nodes > (most := most_of_grid if shape in GRIDS else MAX_NODES):
+        raise ValueError(f"{nodes} nodes; the maximum is {most}")
     match shape:
         case "fattree":
             links = np.array(rows, np.int32)

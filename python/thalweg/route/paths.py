@@ -49,17 +49,15 @@ class Paths:
         return after
 
     def _steps(self) -> Places:
-        steps = np.where(self.arrived, 0, -1).astype(np.int32).ravel()
-        pending = np.flatnonzero((steps < 0) & (self.next.ravel() >= 0))
-        level = 0
-        while len(pending):
-            arrives = steps[self._follow[pending]] == level
-            if not arrives.any():
+        arrived = self.arrived.ravel()
+        ahead = np.where(self.next.ravel() < 0, np.arange(arrived.size), self._follow)
+        steps = (~arrived).astype(np.int32)  # from each pair to the one `ahead`, whose distance doubles
+        for _ in range(self.places.bit_length()):
+            if arrived[ahead].all():
                 break
-            level += 1
-            steps[pending[arrives]] = level
-            pending = pending[~arrives]
-        return steps.reshape(self.next.shape)
+            steps += steps[ahead]
+            ahead = ahead[ahead]
+        return np.where(arrived[ahead], steps, -1).reshape(self.next.shape)
 
     @cached_property
     def nearest_first(self) -> list[NDArray[np.int64]]:
@@ -78,7 +76,7 @@ class Paths:
         """Returns, for each place and destination, how many paths from the chosen sources pass or start there."""
         count = sources.ravel().astype(np.int64)
         for pairs, following in self.farthest_first():
-            count += np.bincount(following, weights=count[pairs], minlength=len(count)).astype(np.int64)
+            np.add.at(count, following, count[pairs])
         return count.reshape(self.next.shape)
 
     def marked(self, marked: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -84,11 +84,11 @@ def prove(
     `vc_mask[message class][route class]` is a bit mask of allowed virtual channels. `paths` are the tables' `ways`, if
     known. Raises BadRoutes.
     """
-    _check_masks(vc_mask, routes.classes, virtual_channels)
+    check_masks(vc_mask, routes.classes, virtual_channels)
     paths = paths or ways(topology, routes)
     channel = channels(topology, routes.port)
     others = ~np.eye(topology.nodes, dtype=bool)
-    edges = _expand(dependencies(paths, channel, others, routes), routes.classes, vc_mask, virtual_channels)
+    edges = expand(dependencies(paths, channel, others, routes), routes.classes, vc_mask, virtual_channels)
     check_buffers(topology, edges, virtual_channels)
     return Proof(
         algorithm=routes.algorithm,
@@ -203,7 +203,7 @@ def loads(paths: Paths, channel: Edges, sources: NDArray[np.bool_]) -> NDArray[n
     return np.bincount(channel[onward], weights=weights).astype(np.int64)
 
 
-def _check_masks(vc_mask: Sequence[Sequence[int]], classes: int, virtual_channels: int) -> None:
+def check_masks(vc_mask: Sequence[Sequence[int]], classes: int, virtual_channels: int) -> None:
     for message, masks in enumerate(vc_mask):
         for route_class in range(classes):
             mask = masks[route_class] if route_class < len(masks) else 0
@@ -214,7 +214,7 @@ def _check_masks(vc_mask: Sequence[Sequence[int]], classes: int, virtual_channel
                 )
 
 
-def _expand(edges: Edges, classes: int, vc_mask: Sequence[Sequence[int]], virtual_channels: int) -> Edges:
+def expand(edges: Edges, classes: int, vc_mask: Sequence[Sequence[int]], virtual_channels: int) -> Edges:
     """Returns the edges between pairs (link, virtual channel), numbered link x virtual channels + vc, of all message
     classes."""
     link, route_class = np.divmod(edges, classes)

@@ -12,29 +12,39 @@ from thalweg.bench.operation import one_of
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.route import table as route_table
+from thalweg.route.grid import GridRoutes
 from thalweg.route.proof import Proof
-from thalweg.route.routes import Routes
+from thalweg.route.routes import NoRoutes, Routes
 from thalweg.route.routing import ALGORITHMS
 
 
 class Routed(Cluster, Protocol):
-    """A cluster of a system that routes by tables."""
+    """A cluster of a system with routing algorithms."""
 
     @property
     def max_classes(self) -> int: ...
     @property
-    def routes(self) -> Routes: ...
+    def routes(self) -> Routes | GridRoutes: ...
+    def proof(self) -> Proof: ...
     def with_routing(self, algorithm: str) -> Routed: ...
-    def prove(self, routes: Routes) -> Proof: ...
+    def prove(self, routes: Routes | GridRoutes) -> Proof: ...
 
 
 @dataclass(frozen=True, eq=False)
 class ProvedRoutes:
-    """Routing tables proved to deliver every packet without deadlock, and the figures of the proof."""
+    """Routes proved to deliver every packet without deadlock, and the figures of the proof."""
 
     cluster: Cluster
-    tables: Routes
+    routes: Routes | GridRoutes
     proof: Proof
+
+    @property
+    def tables(self) -> Routes:
+        """Array tables by node and destination. Raises InputError if the cluster has too many nodes."""
+        try:
+            return self.routes.tables()
+        except NoRoutes as error:
+            raise InputError(str(error), self.cluster.name) from None
 
     def record(self) -> dict[str, Any]:
         """Returns the proof as plain data."""
@@ -60,5 +70,7 @@ def prove(cluster: Cluster, routing: str | None = None, table: str | Path | None
         raise InputError("--table and --routing are exclusive: give one of them")
     if routing:
         routed = routed.with_routing(one_of("algorithm", routing, ALGORITHMS))
-    tables = route_table.read(Path(table), routed.topology, routed.max_classes) if table else routed.routes
-    return ProvedRoutes(routed, tables, routed.prove(tables))
+    if table:
+        tables = route_table.read(Path(table), routed.topology, routed.max_classes)
+        return ProvedRoutes(routed, tables, routed.prove(tables))
+    return ProvedRoutes(routed, routed.routes, routed.proof())

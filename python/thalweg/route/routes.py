@@ -33,6 +33,9 @@ class Routes:
     def nodes(self) -> int:
         return int(self.port.shape[0])
 
+    def tables(self) -> Routes:
+        return self
+
 
 class NoRoutes(ValueError):
     """The algorithm cannot route this topology; the message says why and which algorithm can."""

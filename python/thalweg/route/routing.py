@@ -10,20 +10,20 @@ thalweg.route.trees. All tables are proved by thalweg.route.proof before use.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from thalweg.cluster.topology import Topology
+from thalweg.cluster.topology import MAX_NODES, Topology
+from thalweg.route import grid
 from thalweg.route.acyclic import AcyclicGraph
-from thalweg.route.paths import Paths, Places
+from thalweg.route.grid import GridRoutes
+from thalweg.route.paths import Paths
 from thalweg.route.routes import (
     KEEP_CLASS,
     NO_ROUTE,
     Bytes,
     NoRoutes,
     Routes,
-    by_dimension,
     in_one_layer,
     require_connected,
     towards_neighbours,
@@ -31,41 +31,8 @@ from thalweg.route.routes import (
 
 
 def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
-    """Dimension-order routing, along the shorter direction of each ring.
-
-    A ring is cut into two halves. A packet is in class 0 while its path still leads into the other half, and in class 1
-    in the half of its destination. No path is longer than half a ring, so no class covers a whole ring; class 1 is
-    never left, and both classes are used on all links but the two between the halves. If both directions are equally
-    long, the parity of the destination's coordinates decides, which gives each direction half of these paths. The two
-    links of a ring of two are used likewise.
-    """
-    if not topology.is_grid:
-        raise NoRoutes(f"a {topology.shape} has no dimensions; give it dfsssp or up-down")
-    here = topology.coordinates
-    has_rings = topology.is_wrapped and max(topology.size) > 2
-    if has_rings and max_classes < 2:
-        raise NoRoutes(
-            "rings need 2 route classes, but there are virtual channels for 1; double router.virtual_channels"
-        )
-
-    def up(dimension: int, position: Places, target: Places) -> Any:
-        if not topology.is_wrapped:
-            return target > position
-        size = topology.size[dimension]
-        ahead = (target - position) % size
-        parity = here.sum(axis=1) - (here[:, dimension] if size == 2 else 0)
-        return (2 * ahead < size) | ((2 * ahead == size) & (parity % 2 == 0)[None, :])
-
-    def stays(dimension: int, position: Places, target: Places) -> Any:
-        size = topology.size[dimension]
-        return (2 * position < size) == (2 * target < size)
-
-    def port_of(dimension: int, position: Places, target: Places) -> Any:
-        return np.where(up(dimension, position, target), 2 * dimension, 2 * dimension + 1)
-
-    port = by_dimension(here, port_of, NO_ROUTE)
-    route_class = by_dimension(here, stays, 0) if has_rings else np.zeros_like(port)
-    return in_one_layer("dimension-order", _on_planes(topology, port), route_class, 2 if has_rings else 1)
+    """Dimension-order routing (thalweg.route.grid), for at most `MAX_NODES` nodes."""
+    return grid.dimension_order(topology, max_classes).tables()
 
 
 def up_down(topology: Topology, max_classes: int = 1) -> Routes:
@@ -129,28 +96,23 @@ ALGORITHMS: dict[str, Callable[[Topology, int], Routes]] = {
 }
 
 
-def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes:
-    """Returns tables by `algorithm`; by default dimension order for grids, up*/down* for fat trees, and DFSSSP for others.
+def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes | GridRoutes:
+    """Returns routes by `algorithm`; by default dimension order for grids, up*/down* for fat trees, and DFSSSP for others.
 
     By default, up*/down* replaces DFSSSP if that needs more than `max_classes` layers. Raises NoRoutes.
     """
+    if algorithm == "dimension-order" or (algorithm is None and topology.is_whole_grid):
+        return grid.dimension_order(topology, max_classes)
+    if topology.nodes > MAX_NODES:
+        raise NoRoutes(f"{topology.nodes} nodes; {algorithm} supports at most {MAX_NODES}, dimension-order more")
     if algorithm is not None:
         return ALGORITHMS[algorithm](topology, max_classes)
-    if topology.is_grid:
-        return dimension_order(topology, max_classes)
     if topology.level:
         return up_down(topology, max_classes)
     try:
         return dfsssp(topology, max_classes)
     except NoRoutes:
         return up_down(topology, max_classes)
-
-
-def _on_planes(topology: Topology, port: Bytes) -> Bytes:
-    """Distributes destinations evenly over the planes of links, by destination number."""
-    ports = topology.link_ports // topology.planes
-    plane = np.arange(topology.nodes) % topology.planes
-    return np.where(port == NO_ROUTE, port, port + plane * ports).astype(np.uint8)
 
 
 def _balanced_shortest_paths(topology: Topology) -> Bytes:

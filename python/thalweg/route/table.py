@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thalweg.cluster.topology import Topology
+from thalweg.cluster.topology import MAX_NODES, Topology
 from thalweg.errors import InputError
 from thalweg.route.routes import KEEP_CLASS, NO_ROUTE, Routes
 
@@ -44,7 +44,8 @@ def read(file: Path, topology: Topology, max_classes: int) -> Routes:
     if tuple(lines[0].strip().split(",")) != COLUMNS:
         raise InputError(f"the first line should be {','.join(COLUMNS)}", file, 1)
 
-    nodes = topology.nodes
+    if (nodes := topology.nodes) > MAX_NODES:
+        raise InputError(f"{nodes} nodes; tables have at most {MAX_NODES}", file)
     limits = (nodes, nodes, topology.link_ports, max_classes, max_classes)
     table = np.full((nodes, nodes, 3), NO_ROUTE, np.uint8)
     table[:, :, 1:] = 0

@@ -231,7 +231,7 @@ def test_packets_start_in_the_layer_of_their_route(tmp_path: Path) -> None:
     )
     cluster = Cluster.load(file)
     masks, entries = cluster.fabric_config().router.vc_mask[0], configuration.table(cluster).tolist()
-    layers = cluster.routes.layer.tolist()
+    layers = cluster.tables.layer.tolist()
     started = {(layers[a][b], entries[a][b] >> 12 & 15) for a in range(5) for b in range(5) if a != b}
     assert {layer for layer, _ in started} == {0, 1}
     assert all(masks[layer] >> channel & 1 for layer, channel in started)

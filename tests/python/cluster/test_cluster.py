@@ -104,7 +104,7 @@ def test_shapes_in_place_have_plain_values(name: str, nodes: int, links: int, po
 def test_the_simulator_gets_the_clusters_values(name: str, collectives: bool) -> None:
     cluster = Cluster.load(name)
     config = cluster.fabric_config(collectives)
-    topology, routes = cluster.topology, cluster.routes
+    topology, routes = cluster.topology, cluster.tables
     assert config.nodes == topology.nodes and config.ticks_per_second == cluster.cycles_per_second
     ends = [(link.node_a, link.port_a, link.node_b, link.port_b) for link in config.links]
     assert ends == [tuple(row) for row in topology.links.tolist()]
@@ -202,7 +202,7 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         ('[topology]\nshape = "torus"\nsize = 4\n', 3, "topology.size is 4; write [4]"),
         (f'base = "{ROOT}/clusters/accl-u280-udp.toml"\n[node.board.processor]\nsend = 1\n', 3, "node.board.processor.send is 1; it should be an array (cycles per operation, as a pair"),
         ('[topology]\nshape = "ring"\nsize = [4, 4]\n', 3, "a ring takes one size, its number of nodes"),
-        ('[topology]\nshape = "torus"\nsize = [400, 400]\n', 3, "160000 nodes; the maximum is 4096"),
+        ('[topology]\nshape = "torus"\nsize = [4096, 4096]\n', 3, "16777216 nodes; the maximum is 1048576"),
         ('[topology]\nshape = "star"\nsize = [400]\n', 3, "399 link ports; the maximum is 128"),
         ("[topology]\nsize = [4, 4]\n", 1, "'shape' is missing in [topology]"),
         ('[topology]\nshape = "torus"\n', 1, "'size' is missing in [topology]"),

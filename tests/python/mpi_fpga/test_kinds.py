@@ -177,3 +177,15 @@ def test_what_is_wrong_is_said(tmp_path: Path, right: str, wrong: str, says: str
     with pytest.raises(InputError) as error:
         thalweg.load(written(tmp_path, text.replace(right, wrong)))
     assert says in str(error.value)
+
+
+def test_a_ring_with_an_added_node_has_routes(tmp_path: Path) -> None:
+    """Dimension order does not lead to a node outside of the grid."""
+    file = written(
+        tmp_path,
+        LONG
+        + 'shape = "ring"\nsize = [4]\nnodes = { "4" = "fpga" }\njoin = [{ link = "cable", ends = ["0.2", "4.0"] }]\n',
+    )
+    cluster = Cluster.load(str(file))
+    assert cluster.proof().algorithm == "dfsssp" and cluster.proof().longest_path == 3
+    assert all(row["verified"] for row in thalweg.measure("allreduce", cluster, sizes=[64]))

@@ -56,9 +56,9 @@ def test_a_written_table_is_read_back(cluster: str, square: str, tmp_path: Path)
     found = Cluster.load(name)
     routes = route_table.read(out / "routes.csv", found.topology, found.max_classes)
     others = ~np.eye(found.topology.nodes, dtype=bool)
-    for written, read in ((found.routes.port, routes.port), (found.routes.route_class, routes.route_class)):
+    for written, read in ((found.tables.port, routes.port), (found.tables.route_class, routes.route_class)):
         assert (written[others] == read[others]).all()
-    assert (found.routes.layer[others] == routes.layer[others]).all()
+    assert (found.tables.layer[others] == routes.layer[others]).all()
     assert main(["route", name, "--check", "--table", str(out / "routes.csv")]) == 0
     links = [tuple(map(int, line.split(","))) for line in (out / "links.csv").read_text().splitlines()[1:]]
     assert links == [tuple(row) for row in found.topology.links.tolist()]

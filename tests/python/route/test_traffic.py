@@ -50,7 +50,7 @@ def test_overload_passes(cluster: str, routing: str, random_graph: str) -> None:
 def test_what_is_rejected_gets_stuck() -> None:
     """A ring of 8 without its dateline: the same virtual channels for both classes."""
     cluster = Cluster.load("ring:8")
-    routes = cluster.routes
+    routes = cluster.tables
     bad = replace(routes, route_class=np.zeros_like(routes.route_class), classes=1)
     with pytest.raises(BadRoutes, match="cycle"):
         cluster.prove(bad, collectives=False)

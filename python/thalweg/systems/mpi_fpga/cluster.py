@@ -22,9 +22,10 @@ import numpy as np
 
 from thalweg.cluster import Shown, topology
 from thalweg.cluster.file import changes, layers, named_after, path_of, presets, topology_of
-from thalweg.cluster.topology import Topology
+from thalweg.cluster.topology import MAX_GRID_NODES, MAX_NODES, Topology
 from thalweg.errors import InputError
 from thalweg.route import routing
+from thalweg.route.grid import GridRoutes
 from thalweg.route.routes import NoRoutes, Routes
 from thalweg.systems.mpi_fpga import check, show, slots, tables
 from thalweg.systems.mpi_fpga.faults import Wire, of_links
@@ -32,6 +33,7 @@ from thalweg.systems.mpi_fpga.limits import (
     FLIT_BYTES,
     LOCAL_BUFFER_FLITS,
     MAX_BUFFERED_FLITS,
+    MAX_DESTINATIONS,
     ROUTER_CHANNELS,
     ROUTER_PORTS,
     UNIT_PORTS,
@@ -243,8 +245,15 @@ class Cluster:
         return show.legend(self)
 
     def checked(self) -> tuple[str, dict[str, Any]]:
-        self.fabric_config()
-        return f"{self.routes.algorithm} routes proved", self.proof().as_dict()
+        proof = self.proof()
+        self._check_router(collectives=True)
+        return f"{proof.algorithm} routes proved{self._not_simulated()}", proof.as_dict()
+
+    def _not_simulated(self) -> str:
+        nodes = self.topology.nodes
+        if nodes > MAX_DESTINATIONS:
+            return f"; not simulated: a packet's header can name {MAX_DESTINATIONS} destinations"
+        return f"; not simulated: routing tables have at most {MAX_NODES} nodes" if nodes > MAX_NODES else ""
 
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
         """Returns a copy with other values in the tables of its file; its name lists them. Raises InputError."""
@@ -272,14 +281,22 @@ class Cluster:
         return replace(self, values=self.values.model_copy(update={"collective": collective}))
 
     @cached_property
-    def routes(self) -> Routes:
-        """Routing tables, not yet proved (see `prove`). Raises InputError if there are none for this topology."""
+    def routes(self) -> Routes | GridRoutes:
+        """Routes, not yet proved (see `prove`). Raises InputError if there are none for this topology."""
         try:
             return routing.route(self.topology, self.values.routing, self.max_classes)
         except NoRoutes as error:
             raise self.file.wrong(str(error), "routing" if self.values.routing else "topology") from None
 
-    def vc_mask(self, routes: Routes, collectives: bool) -> list[list[int]]:
+    @cached_property
+    def tables(self) -> Routes:
+        """The routes as tables by node and destination. Raises InputError if the cluster has too many nodes."""
+        try:
+            return self.routes.tables()
+        except NoRoutes as error:
+            raise self.file.wrong(str(error), "topology") from None
+
+    def vc_mask(self, routes: Routes | GridRoutes, collectives: bool) -> list[list[int]]:
         """Returns [message class][route class]: bit masks of virtual channels.
 
         With collectives each pair of classes has one channel, which keeps packets in order; without, both message
@@ -290,8 +307,8 @@ class Cluster:
         share = self.values.router.virtual_channels // routes.classes
         return [[((1 << share) - 1) << (share * c) for c in range(routes.classes)]] * 2
 
-    def prove(self, routes: Routes, collectives: bool = True) -> Proof:
-        """Proves tables for this cluster (thalweg.route.proof, slots.py). Raises CheckFailed."""
+    def prove(self, routes: Routes | GridRoutes, collectives: bool = True) -> Proof:
+        """Proves routes for this cluster (thalweg.route.proof, slots.py). Raises CheckFailed."""
         values = self.values
         return slots.prove(
             self.topology,
@@ -299,8 +316,14 @@ class Cluster:
             self.vc_mask(routes, collectives),
             values.router.virtual_channels,
             values.collective.slot_packets if collectives else None,
-            self._slots(self._config(routes)) if collectives and values.collective.trees == "topology" else None,
+            self._waits(routes) if collectives else None,
         )
+
+    def _waits(self, routes: Routes | GridRoutes) -> slots.Slots | None:
+        """Returns the slots to be proved: none if the cluster is too large for tables, None for those by rank numbers."""
+        if self.topology.nodes > MAX_NODES:
+            return {}
+        return self._slots(self._config(routes.tables())) if self.values.collective.trees == "topology" else None
 
     def _slots(self, config: FabricConfig) -> slots.Slots:
         """Returns the slots of the communicator of all hosts; none if no row of the table can hold its edges."""
@@ -326,20 +349,23 @@ class Cluster:
 
         Without collectives (plain traffic) there is one local port, and all virtual channels serve one message class.
         """
+        tables = self.tables
         self.proof(collectives)
-        values = self.values
-        local_ports = 1 + (self.collective_ports if collectives else 0)
+        self._check_router(collectives)
+        return self._config(tables, collectives)
+
+    def _local_ports(self, collectives: bool) -> int:
+        return 1 + (self.collective_ports if collectives else 0)
+
+    def _check_router(self, collectives: bool) -> None:
+        """Raises InputError if a router has too many ports or buffers."""
+        local_ports = self._local_ports(collectives)
         if self.topology.link_ports + local_ports > self.router_ports:
             raise self.file.wrong(
                 f"{self.topology.link_ports} link ports and {local_ports} local ones; a router of "
-                f"{values.router.virtual_channels} virtual channels has at most {self.router_ports} ports",
+                f"{self.values.router.virtual_channels} virtual channels has at most {self.router_ports} ports",
                 "topology",
             )
-        self._check_buffers(local_ports)
-        return self._config(self.routes, collectives)
-
-    def _check_buffers(self, local_ports: int) -> None:
-        """Raises InputError if the input buffers of the router with the most links exceed the simulator's counters."""
         channels = self.values.router.virtual_channels
         links = int((self.topology.peer >= 0).sum(axis=1).max())
         local = local_ports * channels * min(self.buffer_flits, LOCAL_BUFFER_FLITS)
@@ -356,12 +382,11 @@ class Cluster:
         from thalweg.systems.mpi_fpga import _sim
 
         values = self.values
-        local_ports = 1 + (self.collective_ports if collectives else 0)
         config = _sim.FabricConfig()
         config.ticks_per_second = self.cycles_per_second
         config.nodes = self.topology.nodes
         config.switches = self.topology.nodes - self.topology.hosts
-        config.grid = list(self.topology.size) if self.topology.is_grid else []
+        config.grid = list(self.topology.size) if self.topology.is_whole_grid else []
         links = []
         for ends, wires in zip(self.topology.links.tolist(), self.faults, strict=True):
             link = _core.LinkConfig()
@@ -374,7 +399,7 @@ class Cluster:
 
         router = config.router  # lets it locate the header fields that routers read
         router.link_ports = self.topology.link_ports
-        router.local_ports = local_ports
+        router.local_ports = self._local_ports(collectives)
         router.virtual_channels = values.router.virtual_channels
         router.buffer_flits = self.buffer_flits
         router.local_buffer_flits = min(self.buffer_flits, LOCAL_BUFFER_FLITS)
@@ -436,13 +461,13 @@ class Cluster:
             a, b = rest.unreachable
             raise NoRoutes(f"there is no other path from node {a} to node {b}")
         # without levels, as paths in a fat tree may go down and up again
-        routes = routing.route(replace(rest, level=()), None, self.routes.classes)
+        routes = routing.route(replace(rest, level=()), None, self.routes.classes).tables()
         config = self._config(routes)
         config.grid = []
         config.links = list(itertools.compress(config.links, left))
         by_links = self.values.collective.trees == "topology"
         if by_links:
-            slots.check_slots(self._slots(self._config(self.routes)))
+            slots.check_slots(self._slots(self._config(self.tables)))
         slots.prove(
             rest,
             routes,
@@ -505,6 +530,6 @@ def _of_kinds(kinds: Kinds, faults: str | None = None) -> Cluster:
 
 
 def _checked(file: ClusterFile, name: str, built: Topology | None = None, of_kinds: Kinds | None = None) -> Cluster:
-    cluster = Cluster(name, file.values, built or topology_of(file), file, of_kinds=of_kinds)
+    cluster = Cluster(name, file.values, built or topology_of(file, MAX_GRID_NODES), file, of_kinds=of_kinds)
     cluster.check()
     return cluster

@@ -125,7 +125,7 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
 
 def table(cluster: Cluster) -> NDArray[np.uint32]:
     """Returns the contents of the nodes' routing tables as an array (nodes, nodes), row node, column destination."""
-    routes = cluster.routes
+    routes = cluster.tables
     firsts = [(mask & -mask).bit_length() - 1 for mask in cluster.vc_mask(routes, collectives=True)[0]]
     peer = cluster.topology.peer
     reachable = routes.port != NO_ROUTE
@@ -159,7 +159,7 @@ def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]
     """
     from thalweg.systems.mpi_fpga import _sim
 
-    config, routes = cluster.fabric_config(), cluster.routes
+    config, routes = cluster.fabric_config(), cluster.tables
     peer, peer_port = cluster.topology.peer, cluster.topology.peer_port
     try:
         rows = dict(_sim.Group(config, list(range(cluster.topology.hosts))).rows)

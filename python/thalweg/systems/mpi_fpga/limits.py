@@ -8,6 +8,8 @@ LOCAL_BUFFER_FLITS = 16
 
 ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # per router, ports x virtual channels rounded up to a power of two
 
+MAX_DESTINATIONS = 2**16  #: the destination in a packet's header has 16 bits
+
 UNIT_PORTS = 32  # per collective unit
 
 MAX_SLOT_FLITS = 2**16 - 1

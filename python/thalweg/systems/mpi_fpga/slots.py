@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.cluster.topology import Topology
-from thalweg.route import proof
+from thalweg.route import grid_proof, proof
+from thalweg.route.grid import GridRoutes
 from thalweg.route.proof import BadRoutes
 from thalweg.route.routes import Routes, towards_neighbours
 
@@ -40,32 +41,38 @@ class Proof(proof.Proof):
 
 def prove(
     topology: Topology,
-    routes: Routes,
+    routes: Routes | GridRoutes,
     vc_mask: Sequence[Sequence[int]],
     virtual_channels: int,
     slot_packets: int | None,
     waits: Slots | None = None,
 ) -> Proof:
-    """Proves tables, and returns their figures. Raises BadRoutes.
+    """Proves routes, and returns their figures. Raises BadRoutes.
 
     `slot_packets` is None for a fabric without collectives. `waits` has the slots of the communicator of all hosts; by
     default, tree and exchange follow rank numbers. `vc_mask[message class][route class]` is a bit mask of virtual
     channels.
     """
     if slot_packets is None:
+        if isinstance(routes, GridRoutes):
+            return Proof(**grid_proof.prove(routes, vc_mask, virtual_channels).as_dict())
         return Proof(**proof.prove(topology, routes, vc_mask, virtual_channels).as_dict())
     if slot_packets < 1:
         raise BadRoutes("slot_packets is 0; it must be at least 1")
     plain, collective = (int(np.bitwise_or.reduce(masks[: routes.classes])) for masks in vc_mask)
     if plain & collective:
         raise BadRoutes(f"plain messages and collectives share virtual channels (mask {plain & collective:#x})")
-    paths = proof.ways(topology, routes)
-    of_tables = proof.prove(topology, routes, vc_mask, virtual_channels, paths)
-    of_relay = proof.channels(topology, towards_neighbours(topology, routes.port, paths))
-    others = ~np.eye(topology.nodes, dtype=bool)
-    proof.check_buffers(topology, proof.dependencies(paths, of_relay, others, routes), routes.classes)
+    if isinstance(routes, GridRoutes):
+        of_routes = grid_proof.prove(routes, vc_mask, virtual_channels)
+        grid_proof.check_relays(routes)
+    else:
+        paths = proof.ways(topology, routes)
+        of_routes = proof.prove(topology, routes, vc_mask, virtual_channels, paths)
+        of_relay = proof.channels(topology, towards_neighbours(topology, routes.port, paths))
+        others = ~np.eye(topology.nodes, dtype=bool)
+        proof.check_buffers(topology, proof.dependencies(paths, of_relay, others, routes), routes.classes)
     slots, slot_dependencies = check_slots(slot_graph(topology.hosts) if waits is None else waits)
-    return Proof(**of_tables.as_dict(), slots=slots, slot_dependencies=slot_dependencies)
+    return Proof(**of_routes.as_dict(), slots=slots, slot_dependencies=slot_dependencies)
 
 
 def slot_graph(ranks: int) -> Slots:
