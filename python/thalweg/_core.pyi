@@ -306,6 +306,14 @@ class NetworkConfig:
         Sets the routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.
         """
 
+    def set_grid_routes(self, size: Sequence[int], port: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]], route_class: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]], tag: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Sets routes by dimension instead: per dimension an uint8 array of shape (tags, own coordinate, destination's coordinate), and each node's tag.
+        """
+
+    def route(self, node: int, destination: int) -> tuple[int, int]:
+        """Returns the port and route class of a node's route to another one."""
+
     def set_layer(self, layer: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
         """
         Sets the route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).

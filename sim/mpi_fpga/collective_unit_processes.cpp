@@ -194,7 +194,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
 
   const bool descriptor = execution.progress.descriptor();
   if (descriptor) {
-    const auto words = std::span(first.words).first<4>();
+    const auto words = first.words.first<4>();
     const std::uint64_t count = spec::descriptor::count(words);
     execution.block = spec::descriptor::block(words);
     execution.progress.describe(count, layout_of(op, count));

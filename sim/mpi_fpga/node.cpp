@@ -15,6 +15,7 @@ Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint
       scheduler_(scheduler),
       ended_(ended),
       id_(scheduler.add(*this)),
+      pool_(config.collective.long_packet_flits),
       router_(make_router(config, graph, self)),
       unit_(config, graph, self, router_.ejected(), arrivals_, pool_, events_),
       host_(config, self, endpoint, unit_, messages, pool_, events_, *this),

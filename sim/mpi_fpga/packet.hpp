@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/types.hpp"
@@ -19,7 +20,7 @@ inline constexpr unsigned kMaxPacketFlits = 64;
 using PacketId = std::uint32_t;
 
 struct Packet {
-  alignas(64) std::array<std::uint64_t, kMaxPacketFlits * kFlitBytes / 8> words;
+  std::span<std::uint64_t> words;  ///< as many as the pool's longest packet has
   std::uint8_t flits = 1;
   std::uint8_t references = 0;
   Tick ready = 0;  ///< packets from the host: when the last flit is available
@@ -34,6 +35,8 @@ struct Packet {
 
 class PacketPool {
  public:
+  explicit PacketPool(unsigned max_flits = kMaxPacketFlits) : words_(max_flits * kFlitBytes / 8) {}
+
   /// Allocates a packet with one reference.
   [[nodiscard]] PacketId take() {
     if (free_.empty()) grow();
@@ -45,8 +48,8 @@ class PacketPool {
   void release(PacketId id) {
     if (--(*this)[id].references == 0) free_.push_back(id);
   }
-  [[nodiscard]] Packet& operator[](PacketId id) { return blocks_[id / kBlock][id % kBlock]; }
-  [[nodiscard]] const Packet& operator[](PacketId id) const { return blocks_[id / kBlock][id % kBlock]; }
+  [[nodiscard]] Packet& operator[](PacketId id) { return blocks_[id / kBlock]->packets[id % kBlock]; }
+  [[nodiscard]] const Packet& operator[](PacketId id) const { return blocks_[id / kBlock]->packets[id % kBlock]; }
   [[nodiscard]] std::size_t in_use() const { return blocks_.size() * kBlock - free_.size(); }
 
  private:
@@ -54,12 +57,20 @@ class PacketPool {
 
   void grow() {
     const auto first = static_cast<PacketId>(blocks_.size()) * kBlock;
-    blocks_.push_back(std::make_unique<Packet[]>(kBlock));
+    Block& block = *blocks_.emplace_back(std::make_unique<Block>());
+    block.words.resize(kBlock * words_);
+    for (PacketId i = 0; i < kBlock; ++i) block.packets[i].words = std::span(block.words).subspan(i * words_, words_);
     free_.reserve(blocks_.size() * kBlock);
     for (PacketId i = kBlock; i-- > 0;) free_.push_back(first + i);
   }
 
-  std::vector<std::unique_ptr<Packet[]>> blocks_;
+  struct Block {
+    std::array<Packet, kBlock> packets;
+    std::vector<std::uint64_t> words;
+  };
+
+  std::size_t words_;  ///< of a packet
+  std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<PacketId> free_;
 };
 

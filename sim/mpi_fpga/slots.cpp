@@ -12,7 +12,7 @@ Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows,
       batch_(batch),
       rows_(rows),
       waits_(rows),
-      due_(ports, Ring<SlotAddress>(std::size_t{rows} * kMaxEdges)),
+      due_(ports),
       banks_(links),
       slow_(units) {
   unused_.credits = slot_flits_;
@@ -24,11 +24,10 @@ bool Slots::settled(std::uint32_t row) const {
 }
 
 void Slots::push(Edge& edge, PacketId packet, unsigned flits, Tick now) {
-  if (edge.packets.capacity() == 0) edge.packets = Ring<PacketId>(slot_flits_);
   edge.held += flits;
   if (edge.held + edge.read.unread(now) > slot_flits_)
     throw std::logic_error("a slot overflows: its sender ignores credits or received them too early");
-  edge.packets.push(packet);
+  edge.packets.push_growing(packet);
 }
 
 bool Slots::take(std::uint32_t row, unsigned k, unsigned flits, bool final, unsigned pace, Tick now) {
@@ -39,7 +38,7 @@ bool Slots::take(std::uint32_t row, unsigned k, unsigned flits, bool final, unsi
   if (const SlowPacket read{now, flits, pace}; read.until() > edge.read.until()) edge.read = read;
   if (edge.due || (!final && edge.owed < batch_)) return false;
   edge.due = true;
-  due_[port(k)].push({static_cast<std::uint16_t>(row), static_cast<std::uint8_t>(k)});
+  due_[port(k)].push_growing({static_cast<std::uint16_t>(row), static_cast<std::uint8_t>(k)});
   return true;
 }
 

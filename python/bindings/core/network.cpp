@@ -174,6 +174,15 @@ void bind_network(nb::module_& module) {
            nb::arg("tag"),
            "Sets routes by dimension instead: per dimension an uint8 array of shape (tags, own coordinate, "
            "destination's coordinate), and each node's tag.")
+      .def(
+          "route",
+          [](const NetworkConfig& config, NodeId node, NodeId destination) {
+            if (node >= config.nodes || destination >= config.nodes)
+              throw std::invalid_argument("there is no such node");
+            const RouteEntry entry = config.route(node, destination);
+            return std::pair(entry.port, entry.route_class);
+          },
+          nb::arg("node"), nb::arg("destination"), "Returns the port and route class of a node's route to another one.")
       .def("set_layer", &set_layer, nb::arg("layer"),
            "Sets the route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).");
   module.attr("KEEP_CLASS") = kKeepClass;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi_fpga/driver/fabric.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <bit>
 #include <sstream>
@@ -12,6 +14,8 @@
 
 namespace thalweg::mpi_fpga {
 namespace {
+
+constexpr unsigned kLarge = 1024;  ///< nodes
 
 template <class... Parts>
 std::string text(const Parts&... parts) {
@@ -99,6 +103,13 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
       unrouted_before_(config_.nodes) {
   if (own_scheduler_ && config_.faults.reroute) journal_.emplace();
   build();
+}
+
+/// Returns a large fabric's memory to the system: the next one may be built by another thread, which would not reuse it.
+Fabric::~Fabric() {
+  nodes_.clear();
+  communicators_.clear();
+  if (config_.nodes >= kLarge) malloc_trim(0);
 }
 
 void Fabric::build() {

@@ -35,6 +35,7 @@ class Fabric final : public CollectiveEngine {
   /// `scheduler`: shared by several fabrics and advanced by its owner; null: its own. Throws std::invalid_argument with
   /// a one-line message if the configuration is invalid.
   explicit Fabric(FabricConfig config, Endpoint endpoint = Endpoint::host, Scheduler* scheduler = nullptr);
+  ~Fabric() override;
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 

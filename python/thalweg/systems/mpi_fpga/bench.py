@@ -159,17 +159,27 @@ def unfinished_error(fabric: AnyFabric, unfinished: int) -> FabricStopped:
     return FabricStopped(why, fabric.blocked)
 
 
-def finish(fabric: AnyFabric, awaited: set[int], checkpoints: Iterable[int] = ()) -> int:
-    """Runs until all handles in `awaited` have completed; returns the time of the last in ticks. Raises FabricStopped."""
+class TooSlow(Exception):
+    """An operation takes longer than the time that is of interest."""
+
+
+def finish(fabric: AnyFabric, awaited: set[int], checkpoints: Iterable[int] = (), latest: int | None = None) -> int:
+    """Runs until all handles in `awaited` have completed; returns the time of the last in ticks.
+
+    Raises FabricStopped, and TooSlow if one has not completed by tick `latest`.
+    """
     from thalweg import _core
 
     last = 0
+    end = _core.NEVER if latest is None else latest + 1
     stops = iter(checkpoints)
-    until = next(stops, _core.NEVER)
+    until = min(end, next(stops, _core.NEVER))
     while awaited:
         completed = fabric.advance(until)
+        if not completed and until == end != _core.NEVER:
+            raise TooSlow
         if not completed and until != _core.NEVER:
-            until = next(stops, _core.NEVER)
+            until = min(end, next(stops, _core.NEVER))
         elif not completed:
             raise unfinished_error(fabric, len(awaited))
         for completion in completed:
@@ -229,8 +239,10 @@ def _run_collective(
     size: int,
     expected: float | None = None,
     progress: Progress = silent,
+    longest: int | None = None,
 ) -> Timed:
-    """Runs one operation on a new fabric; `progress` is called if `expected`, its time in ticks, is known."""
+    """Runs one operation on a new fabric; `progress` is called if `expected`, its time in ticks, is known. Raises TooSlow
+    if it takes more than `longest` ticks."""
     from thalweg.systems.mpi_fpga import _sim
 
     fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
@@ -240,9 +252,14 @@ def _run_collective(
     results = room(plan, size)
     submit(fabric, plan, algorithm, context, size, inputs, results, members, start)
     checkpoints = progress_ticks(start, expected, progress)
-    ticks = finish(fabric, set(members), checkpoints) - start
+    latest = None if longest is None else start + longest
+    ticks = finish(fabric, set(members), checkpoints, latest) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
     return Timed(ticks, results, busiest, fabric.parts(context, algorithm), fabric.recoveries)
+
+
+_FIRST = [Algorithm.TREES, Algorithm.HALVING, Algorithm.TREE, Algorithm.EXCHANGE, Algorithm.RING]
+"""Those that are never slow by far come first: the others need not be run to their end."""
 
 
 def measure_collective(plan: CollectivePlan, progress: Progress = silent, workers: int = 1) -> Iterator[Measured]:
@@ -263,8 +280,15 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
     done = [0.0] * len(work)  # completed fraction of each size's runs
     last: dict[tuple[Algorithm, bool], float] = {}  # ticks per byte, from a smaller size
 
-    def run_one(index: int, parts: int, inputs: Sequence[np.ndarray], algorithm: Algorithm, host: bool) -> Timed:
-        """Runs one of `parts` runs of a size."""
+    def run_one(
+        index: int,
+        parts: int,
+        inputs: Sequence[np.ndarray],
+        algorithm: Algorithm,
+        host: bool,
+        longest: int | None = None,
+    ) -> Timed | None:
+        """Runs one of `parts` runs of a size; None if it takes more than `longest` ticks."""
         size = plan.measured_sizes[index]
         limit = collective_limits(network, plan, size, 1.0)[host]
         expected = last.get((algorithm, host), 0) * work[index] or limit
@@ -276,9 +300,13 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
             so_far = share
             progress(sum(map(math.prod, zip(done, work, strict=True))) / sum(work))
 
-        run = _run_collective(config, host, plan, algorithm, inputs, size, expected, advanced)
+        try:
+            run = _run_collective(config, host, plan, algorithm, inputs, size, expected, advanced, longest)
+        except TooSlow:
+            return None
+        finally:
+            advanced(1.0)
         last[algorithm, host] = run.ticks / work[index]
-        advanced(1.0)
         return run
 
     def row(
@@ -286,10 +314,11 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
         best: Algorithm,
         inputs: Sequence[np.ndarray],
         kernel: tuple[int, bool, list[Recovery]],
-        through_host: Future[Timed],
+        through_host: Future[Timed | None],
     ) -> Measured:
         ticks, verified, recovered = kernel
         host = through_host.result()
+        assert host is not None
         verified = verified and right(plan, best, inputs, host)
         made = measured(
             plan.cluster,
@@ -314,16 +343,21 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
             runs = partial(run_one, index, len(algorithms) + 1, inputs)
             certain = pool.submit(runs, algorithms[0], True) if len(algorithms) == 1 and not alone else None
             ticks: dict[Algorithm, float] = {}
+            best = algorithms[0]
             kernel: Timed | None = None  # only the fastest is kept: long results fill the memory
-            waiting = deque(algorithms)
-            under_way: deque[tuple[Algorithm, Future[Timed]]] = deque()
+            waiting = deque(sorted(algorithms, key=_FIRST.index))
+            under_way: deque[tuple[Algorithm, Future[Timed | None]]] = deque()
             while waiting or under_way:
                 while waiting and len(under_way) < (1 if alone else workers):
-                    under_way.append((waiting[0], pool.submit(runs, waiting.popleft(), False)))
+                    # the times of slower algorithms are of no interest after the last size
+                    longest = kernel.ticks if kernel and index + 1 == len(work) else None
+                    under_way.append((waiting[0], pool.submit(runs, waiting.popleft(), False, longest)))
                 algorithm, future = under_way.popleft()
                 run = future.result()
+                if run is None:
+                    continue
                 ticks[algorithm] = run.ticks
-                if kernel is None or run.ticks < kernel.ticks:
+                if kernel is None or (run.ticks, algorithm) < (kernel.ticks, best):
                     best, kernel = algorithm, run
                 del run, future
             assert kernel is not None

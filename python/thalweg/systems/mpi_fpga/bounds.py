@@ -38,8 +38,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
-from typing import TYPE_CHECKING
+from math import inf, prod
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +57,13 @@ SHAPES = frozenset({"ring", "torus", "line", "star", "fattree"})
 """Shapes with proved bounds: no cut is narrower, for the data across it, than those considered."""
 OPERATIONS = tuple(collective.name.lower() for collective in Collective if collective)
 
-_FAR = 1 << 40
+Ticks = NDArray[np.integer]
+
+_FAR = 1 << 30
 """Larger than any distance in ticks."""
+
+_COLUMNS = 128
+"""Nodes from which distances are computed at once."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,9 @@ class Network:
     """Bytes per tick between host memory and node, per direction: the slower of PCIe and DMA."""
     switches: int = 0
     """Number of nodes without host, which are the last ones."""
-    _known: dict[int, dict[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    grid: tuple[int, ...] = ()
+    """Nodes per dimension of a grid, the first dimension fastest; empty: no grid."""
+    _known: dict[int, Ticks] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, config: FabricConfig) -> Network:
@@ -95,28 +102,58 @@ class Network:
             config.host.pcie_latency,
             min(dma, config.host.pcie_bytes_per_tick),
             config.switches,
+            tuple(config.grid),
         )
 
     @cached_property
-    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _ends(self) -> tuple[Ticks, Ticks, Ticks]:
         """Tail, head and latency of each link."""
         ends = np.array([link[:3] for link in self.links], np.int64).reshape(-1, 3)
         return ends[:, 0], ends[:, 1], ends[:, 2]
 
-    def _nearest(self, start: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns, for each node, the minimum of `start` at any node plus the path length from there."""
-        tails, heads, _ = self._ends
+    @cached_property
+    def _by_head(self) -> tuple[Ticks, Ticks, Ticks]:
+        """The links in the order of their heads, the first of each head, and these heads."""
+        heads = self._ends[1]
+        order = np.argsort(heads, kind="stable")
+        found, first = np.unique(heads[order], return_index=True)
+        return order, first, found
+
+    def _nearest(self, start: Ticks, lengths: Ticks) -> Ticks:
+        """Returns, for each node, the minimum of `start` at any node plus the path length from there, in each column."""
+        if not self.links:
+            return start
+        order, first, heads = self._by_head
+        tails = self._ends[0][order]
+        lengths = lengths[order].reshape(-1, *[1] * (start.ndim - 1))
         while True:
             nearer = start.copy()
-            np.minimum.at(nearer, heads, start[tails] + lengths)
+            nearer[heads] = np.minimum(start[heads], np.minimum.reduceat(start[tails] + lengths, first, axis=0))
             if np.array_equal(nearer, start):
                 return start
             start = nearer
 
-    def _from(self, node: int, lengths: NDArray[np.int64]) -> dict[int, int]:
-        start = np.full(self.nodes, _FAR)
-        start[node] = 0
-        return {other: at for other, at in enumerate(self._nearest(start, lengths).tolist()) if at < _FAR}
+    def _from(self, nodes: Sequence[int], lengths: Ticks) -> Ticks:
+        """Returns the path length to every node (columns) from each of some nodes (rows)."""
+        start = np.full((self.nodes, len(nodes)), _FAR)
+        start[nodes, np.arange(len(nodes))] = 0
+        distances: Ticks = self._nearest(start, lengths).T
+        return distances
+
+    @cached_property
+    def alike(self) -> bool:
+        """True if the network looks the same from each node of its grid: each kind of link leaves all nodes."""
+        if not self.grid or prod(self.grid) != self.nodes:
+            return False
+        tails, heads, latencies = self._ends
+        places = np.stack(np.unravel_index(np.arange(self.nodes), self.grid, order="F"))
+        steps = (places[:, heads] - places[:, tails]) % np.array(self.grid)[:, None]
+        kinds = np.vstack([steps, latencies, [rate for *_, rate in self.links]])
+        _, kind = np.unique(kinds, axis=1, return_inverse=True)
+        counts = [
+            np.bincount(tails[kind.ravel() == k], minlength=self.nodes) for k in range(int(kind.max(initial=-1)) + 1)
+        ]
+        return all((count == count[0]).all() for count in counts)
 
     @cached_property
     def subtrees(self) -> list[set[int]]:
@@ -131,15 +168,25 @@ class Network:
             found += [set(np.flatnonzero(first == node).tolist()) for node in np.unique(first[level <= height])]
         return found
 
-    def distances(self, node: int) -> dict[int, int]:
-        """Returns the ticks from a node to every reachable node."""
-        if node not in self._known:
-            self._known[node] = self._from(node, self._ends[2])
-        return self._known[node]
+    def distances(self, node: int) -> Ticks:
+        """Returns the ticks from a node to every node. Raises KeyError if there is one without a path."""
+        (distances,) = self.distances_from([node])
+        return cast(Ticks, distances)
 
-    def hops(self, node: int) -> dict[int, int]:
-        """Returns the number of links from a node to every reachable node."""
-        return self._from(node, np.ones_like(self._ends[2]))
+    def distances_from(self, nodes: Sequence[int]) -> Ticks:
+        """Returns these for several nodes, a row each."""
+        missing = [node for node in nodes if node not in self._known]
+        for some in (missing[at : at + _COLUMNS] for at in range(0, len(missing), _COLUMNS)):
+            self._known.update(zip(some, self._from(some, self._ends[2]).astype(np.int32), strict=True))
+        rows = np.stack([self._known[node] for node in nodes])
+        if (rows == np.int32(_FAR)).any():
+            raise KeyError("nodes without a path")
+        return rows
+
+    def hops(self, node: int) -> Ticks:
+        """Returns the number of links from a node to every node."""
+        (hops,) = self._from([node], np.ones_like(self._ends[2]))
+        return cast(Ticks, hops)
 
 
 class _Ranks:
@@ -149,9 +196,9 @@ class _Ranks:
         self.size, self.lane = size, network.lane
         self.network, self.members = network, members
         self.all = range(len(members))
-        self.distance = [[network.distances(node)[other] for other in members] for node in members]
+        self.alike = network.alike and len(members) == network.nodes
         place = {node: rank for rank, node in enumerate(members)}
-        self.out, self.into, self.links = [0.0] * len(members), [0.0] * len(members), 0.0
+        self.out, self.into, self.links = np.zeros(len(members)), np.zeros(len(members)), 0.0
         for tail, head, _, rate in network.links:
             if tail in place:
                 self.out[place[tail]] += rate
@@ -160,56 +207,71 @@ class _Ranks:
             if tail in place or head in place:
                 self.links += rate
         if host:
-            self.out = [min(rate, network.pcie_rate) for rate in self.out]
-            self.into = [min(rate, network.pcie_rate) for rate in self.into]
+            self.out, self.into = (np.minimum(rates, network.pcie_rate) for rates in (self.out, self.into))
 
-    def others(self, rank: int) -> list[int]:
-        return [other for other in self.all if other != rank]
+    @cached_property
+    def each(self) -> Sequence[int]:
+        """All ranks or, if they are alike, one of them: the bounds of the others are the same."""
+        each = range(1) if self.alike else self.all
+        self.network.distances_from([self.members[rank] for rank in each])
+        return each
 
-    def sent(self, source: int, target: int) -> float:
-        """All bytes of `source` to one rank."""
-        return self.distance[source][target] + self.size / self.out[source]
+    def distance(self, rank: int) -> Ticks:
+        """Ticks between a rank and each one; links have the same latency in both directions."""
+        return self.network.distances(self.members[rank])[self.members]
 
-    def received(self, source: int, target: int) -> float:
-        """All bytes for one rank, from `source`."""
-        return self.distance[source][target] + self.size / self.into[target]
+    def to_others(self, rank: int, of_ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums of distance and `of_ranks`, for each other rank."""
+        sums: NDArray[np.float64] = np.delete(self.distance(rank) + of_ranks, rank)
+        return sums
+
+    def sent(self, target: int) -> float:
+        """All bytes of each other rank to one rank."""
+        return float(self.to_others(target, self.size / self.out).max())
+
+    def received(self, source: int) -> float:
+        """All bytes for each other rank, from `source`."""
+        return float(self.to_others(source, self.size / self.into).max())
 
     def spread(self, source: int) -> float:
         """From rank `source` to every other."""
-        received = (self.received(source, r) for r in self.others(source))
-        return max(max(self.distance[source]) + self.size / self.out[source], *received)
+        return max(float(self.distance(source).max() + self.size / self.out[source]), self.received(source))
 
     def combine(self, target: int) -> float:
         """From every other rank, combined, to rank `target`."""
-        farthest = max(row[target] for row in self.distance)
-        last = max(self.size / self.into[target], self.lane)
-        return max(farthest + last, *(self.sent(r, target) for r in self.others(target)))
+        last = max(self.size / float(self.into[target]), self.lane)
+        return max(float(self.distance(target).max()) + last, self.sent(target))
+
+    def _in_turn(self, rank: int, rate: float) -> float:
+        """A block to or from every other rank, the farthest first."""
+        distances = np.sort(np.delete(self.distance(rank), rank))[::-1]
+        return float((distances + np.arange(1, len(distances) + 1) * self.size / rate).max())
 
     def collect(self, target: int) -> float:
         """From every other rank, a block each, to rank `target`."""
-        distances = sorted((self.distance[r][target] for r in self.others(target)), reverse=True)
-        return max(d + beyond * self.size / self.into[target] for beyond, d in enumerate(distances, start=1))
+        return self._in_turn(target, self.into[target])
 
     def distribute(self, source: int) -> float:
         """A block to every other rank, from rank `source`."""
-        distances = sorted((self.distance[source][r] for r in self.others(source)), reverse=True)
-        return max(d + beyond * self.size / self.out[source] for beyond, d in enumerate(distances, start=1))
+        return self._in_turn(source, self.out[source])
 
     def upwards(self, inclusive: bool) -> float:
         """Every rank's operand to all ranks above it, combined on its way: in an exclusive scan not from rank 0 to 1."""
-        return max(
-            self.distance[low][high]
-            + max(self.size / self.out[low], self.size / self.into[high], self.lane if inclusive or high > 1 else 0)
-            for high in self.all
-            for low in range(high)
-        )
+        most = 0.0
+        distances = self.network.distances_from(self.members)[:, self.members]
+        for low in self.all[:-1]:
+            above = slice(low + 1, None)
+            ends = np.maximum(self.size / self.out[low], self.size / self.into[above])
+            combined = np.where(inclusive | (np.arange(low + 1, len(self.all)) > 1), self.lane, 0)
+            most = max(most, float((distances[low, above] + np.maximum(ends, combined)).max()))
+        return most
 
     def carry(self) -> float:
         """A block from every rank to every other, over all links."""
         hops = 0
-        for node in self.members:
-            from_node = self.network.hops(node)
-            hops += sum(from_node[other] for other in self.members)
+        for node in (self.members[rank] for rank in self.each):
+            hops += int(self.network.hops(node)[self.members].sum())
+        hops *= len(self.all) // len(self.each)
         return hops * self.size / sum(rate for *_, rate in self.network.links)
 
     def cross(self) -> float:
@@ -243,19 +305,19 @@ def collective_ticks(
         return 0.0
     ranks = _Ranks(network, members, size, host)
     bounds = {
-        "barrier": lambda: float(max(map(max, ranks.distance))),
+        "barrier": lambda: float(max(ranks.distance(r).max() for r in ranks.each)),
         "broadcast": lambda: ranks.spread(root),
         "reduce": lambda: ranks.combine(root),
-        "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.all), *map(ranks.combine, ranks.all)),
-        "gather": lambda: max(ranks.collect(root), *(ranks.sent(r, root) for r in ranks.others(root))),
-        "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
-        "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.all), *map(ranks.combine, ranks.all)),
+        "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.each), *map(ranks.combine, ranks.each)),
+        "gather": lambda: max(ranks.collect(root), ranks.sent(root)),
+        "allgather": lambda: max(*map(ranks.spread, ranks.each), *map(ranks.collect, ranks.each)),
+        "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.each), *map(ranks.combine, ranks.each)),
         "alltoall": lambda: max(
-            ranks.carry(), ranks.cross(), *map(ranks.distribute, ranks.all), *map(ranks.collect, ranks.all)
+            ranks.carry(), ranks.cross(), *map(ranks.distribute, ranks.each), *map(ranks.collect, ranks.each)
         ),
         "scan": lambda: ranks.upwards(inclusive=True),
         "exscan": lambda: ranks.upwards(inclusive=False),
-        "scatter": lambda: max(ranks.distribute(root), *(ranks.received(root, r) for r in ranks.others(root))),
+        "scatter": lambda: max(ranks.distribute(root), ranks.received(root)),
     }
     return bounds[operation]() + (2 * network.pcie_latency if host else 0)
 
@@ -272,19 +334,19 @@ def last_entry_ticks(network: Network, members: Sequence[int], operation: str, s
     ranks = _Ranks(network, members, size, host=True)
     own = size / network.pcie_rate
     bounds = {
-        "barrier": lambda: float(min(map(max, ranks.distance))),
+        "barrier": lambda: float(min(ranks.distance(r).max() for r in ranks.each)),
         "broadcast": lambda: own,
         "reduce": lambda: own,
-        "allreduce": lambda: min(map(ranks.spread, ranks.all)),
-        "gather": lambda: min((len(members) - 1) * own, *(ranks.sent(r, root) for r in ranks.others(root))),
-        "allgather": lambda: min(map(ranks.spread, ranks.all)),
+        "allreduce": lambda: min(map(ranks.spread, ranks.each)),
+        "gather": lambda: min((len(members) - 1) * own, float(ranks.to_others(root, size / ranks.out).min())),
+        "allgather": lambda: min(map(ranks.spread, ranks.each)),
         "scatter": lambda: own,
-        "reduce_scatter": lambda: min(map(ranks.distribute, ranks.all)),
-        "alltoall": lambda: min(map(ranks.distribute, ranks.all)),
+        "reduce_scatter": lambda: min(map(ranks.distribute, ranks.each)),
+        "alltoall": lambda: min(map(ranks.distribute, ranks.each)),
         "scan": lambda: own,
         "exscan": lambda: own,
     }
-    return bounds[operation]() + 2 * network.pcie_latency
+    return float(bounds[operation]()) + 2 * network.pcie_latency
 
 
 def message_ticks(network: Network, source: int, destination: int, size: int, host: bool = False) -> float:
@@ -292,4 +354,4 @@ def message_ticks(network: Network, source: int, destination: int, size: int, ho
     rate = max(rate for tail, _, _, rate in network.links if tail == source)
     if host:
         rate = min(rate, network.pcie_rate)
-    return network.distances(source)[destination] + size / rate + (2 * network.pcie_latency if host else 0)
+    return int(network.distances(source)[destination]) + size / rate + (2 * network.pcie_latency if host else 0)

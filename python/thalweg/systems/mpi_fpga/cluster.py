@@ -250,10 +250,9 @@ class Cluster:
         return f"{proof.algorithm} routes proved{self._not_simulated()}", proof.as_dict()
 
     def _not_simulated(self) -> str:
-        nodes = self.topology.nodes
-        if nodes > MAX_DESTINATIONS:
-            return f"; not simulated: a packet's header can name {MAX_DESTINATIONS} destinations"
-        return f"; not simulated: routing tables have at most {MAX_NODES} nodes" if nodes > MAX_NODES else ""
+        if self.topology.nodes <= MAX_DESTINATIONS:
+            return ""
+        return f"; not simulated: a packet's header can name {MAX_DESTINATIONS} destinations"
 
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
         """Returns a copy with other values in the tables of its file; its name lists them. Raises InputError."""
@@ -323,7 +322,7 @@ class Cluster:
         """Returns the slots to be proved: none if the cluster is too large for tables, None for those by rank numbers."""
         if self.topology.nodes > MAX_NODES:
             return {}
-        return self._slots(self._config(routes.tables())) if self.values.collective.trees == "topology" else None
+        return self._slots(self._config(routes)) if self.values.collective.trees == "topology" else None
 
     def _slots(self, config: FabricConfig) -> slots.Slots:
         """Returns the slots of the communicator of all hosts; none if no row of the table can hold its edges."""
@@ -345,14 +344,17 @@ class Cluster:
         return self._proofs[collectives]
 
     def fabric_config(self, collectives: bool = True) -> FabricConfig:
-        """Returns the simulator's configuration, with proved tables.
+        """Returns the simulator's configuration, with proved routes.
 
         Without collectives (plain traffic) there is one local port, and all virtual channels serve one message class.
         """
-        tables = self.tables
+        if self.topology.nodes > MAX_DESTINATIONS:
+            raise self.file.wrong(
+                f"{self.topology.nodes} nodes; a packet's header can name {MAX_DESTINATIONS} destinations", "topology"
+            )
         self.proof(collectives)
         self._check_router(collectives)
-        return self._config(tables, collectives)
+        return self._config(self.routes, collectives)
 
     def _local_ports(self, collectives: bool) -> int:
         return 1 + (self.collective_ports if collectives else 0)
@@ -377,7 +379,7 @@ class Cluster:
                 "router.port_buffer_bytes",
             )
 
-    def _config(self, routes: Routes, collectives: bool = True) -> FabricConfig:
+    def _config(self, routes: Routes | GridRoutes, collectives: bool = True) -> FabricConfig:
         from thalweg import _core
         from thalweg.systems.mpi_fpga import _sim
 
@@ -442,6 +444,10 @@ class Cluster:
         if collectives and stops:
             config.faults.set_reroute(self._without)
 
+        if isinstance(routes, GridRoutes):
+            port, route_class = (list(map(np.ascontiguousarray, of)) for of in (routes.port, routes.route_class))
+            config.set_grid_routes(self.topology.size, port, route_class, routes.tag.astype(np.uint8))
+            return config
         config.set_routes(routes.port, routes.route_class)
         if routes.layer.any():
             config.set_layer(routes.layer)
