@@ -49,7 +49,8 @@ int end_of(MPI_Comm comm, Native end) {
 namespace on {
 
 int Comm_free(Native native, MPI_Comm comm) {
-  return end_of(comm, [&] { return process().aside(native); });
+  begin_duplicates(comm);
+  return end_of(comm, [&] { return process().natively(native); });
 }
 
 int Comm_disconnect(Native native, MPI_Comm comm) {

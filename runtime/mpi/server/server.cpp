@@ -81,6 +81,8 @@ Outcome Server::run() {
       hand_over_to_parked();
       keep_mpi_progressing();
       earliest = earliest_of_running();
+      // One look at each thread does not tell that none can run.
+      if (earliest == kNever && any_has_threads() && !settled()) continue;
       // If processor time does not advance virtual time, no result may depend on it.
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
     }

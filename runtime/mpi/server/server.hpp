@@ -149,8 +149,8 @@ class Server {
     // Sample taken while the thread ran outside MPI: `borders` and processor time.
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0, last_ns = 0;
-    std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor or called MPI
-    std::optional<std::uint64_t> given_up{};       ///< `borders` between which time does not wait for it any more
+    std::chrono::steady_clock::time_point sampled{}, busy{};  ///< last sample, and last one that showed it running
+    std::optional<std::uint64_t> given_up{};  ///< `borders` between which time does not wait for it any more
     NativeCall native_call{};
   };
   struct Rank {
@@ -211,16 +211,21 @@ class Server {
     return std::ranges::any_of(ranks_[rank].clients, [&](const Client& c) { return state_of(rank, c) == state; });
   }
   [[nodiscard]] bool has_threads(unsigned rank) const { return ranks_[rank].clients.size() > 1; }
+  [[nodiscard]] bool any_has_threads() const {
+    return std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.clients.size() > 1; });
+  }
   void admit(unsigned rank);
   void count_threaded();
   void stop_counting(unsigned rank, const Client& client, State state);
   bool watch(unsigned rank, Client& client);
   [[nodiscard]] launch::Doing doing(unsigned rank, Client& client);
   [[nodiscard]] bool rests(unsigned rank, Client& client);
+  [[nodiscard]] bool waits_for_helpers(unsigned rank);
   [[nodiscard]] bool settled();
   [[nodiscard]] bool settled(unsigned rank);
   [[nodiscard]] bool somebody_may_act();
   [[nodiscard]] std::int64_t processor_ns(unsigned rank, const Client& client);
+  [[nodiscard]] bool runs(unsigned rank, Client& client);
   [[nodiscard]] bool blocks_in_mpi(unsigned rank, Client& client);
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank, Client& client);
   [[nodiscard]] bool held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns);

@@ -16,6 +16,7 @@ using launch::Doing;
 constexpr std::int64_t kPolledNs = 5'000'000;       // an MPI call that uses more processor time waits by polling
 constexpr std::int64_t kIdleNs = 100'000;           // a sleeping process uses less between two samples
 constexpr auto kBlocked = std::chrono::seconds(2);  // a rank without processor time for this long delays no others
+constexpr auto kStarved = kBlocked / 4;             // it may only be waiting for a processor core
 constexpr std::int64_t kSpinNs = 2'000'000'000;     // processor time of a thread until it may be spinning
 constexpr unsigned kIdle = 64;  // a thread that has slept so often without a call of MPI is a helper
 
@@ -52,7 +53,6 @@ void Server::admit(unsigned rank) {
       session_.give(client.number, rank);
       threads_[client.number] = {rank, thread};
     }
-    client.busy = Clock::now();
     owner.clients.push_back(std::move(client));
   }
   std::ranges::stable_sort(owner.clients, [&](const Client& one, const Client& other) {
@@ -103,6 +103,13 @@ bool Server::rests(unsigned rank, Client& client) {
   return now != Doing::runs && now != Doing::sleeps && slot.borders.load() == borders;
 }
 
+/// True if a helper of the rank may wake one of its threads, or call MPI like others of its threads.
+bool Server::waits_for_helpers(unsigned rank) {
+  const Slot& slot = memory_.slot(rank);
+  return slot.callers.load() > 1 || slot.in_team.load() ||
+         std::ranges::any_of(ranks_[rank].clients, [&](const Client& c) { return counts(state_of(rank, c)); });
+}
+
 /// True if no thread of any rank may act before virtual time advances.
 bool Server::settled() {
   bool threads = false;
@@ -118,10 +125,12 @@ bool Server::settled() {
 /// seen asleep later, so that each is looked at twice, and must have slept all the time from the first to the second look.
 bool Server::settled(unsigned rank) {
   Rank& owner = ranks_[rank];
-  if (!has_threads(rank)) return !counts(state_of(rank, owner.clients.front()));
+  if (!has_threads(rank)) {
+    const Client& only = owner.clients.front();
+    return !counts(state_of(rank, only)) || only.given_up == slot_of(rank, only).borders.load();
+  }
   if (owner.settled || has_client_in(rank, State::leaving)) return true;
-  const Slot& slot = memory_.slot(rank);
-  const bool with_helpers = slot.callers.load() > 1 || slot.in_team.load();
+  const bool with_helpers = waits_for_helpers(rank);
   std::vector<Client*> asleep;
   for (Client& client : owner.clients) {
     const State state = state_of(rank, client);
@@ -137,7 +146,7 @@ bool Server::settled(unsigned rank) {
     if (!together || client->given_up == slot_of(rank, *client).borders.load()) continue;
     if (!rests(rank, *client) || client->watched.turns() != client->turns) return false;
   }
-  if (slot.lives.load() != owner.lives) return false;  // one of them has created another thread
+  if (memory_.slot(rank).lives.load() != owner.lives) return false;  // one of them has created another thread
   owner.settled = true;
   for (Client* client : asleep) {
     const Doing now = doing(rank, *client);
@@ -149,6 +158,7 @@ bool Server::settled(unsigned rank) {
     }
     if (now != Doing::waits) owner.settled = false;  // it may wake up by itself
     slot_of(rank, *client).passed.store(true);
+    if (state_of(rank, *client) == State::helper) client->processor_ns = processor_ns(rank, *client);
     if (State fresh = State::fresh;
         ++client->idle > kIdle && slot_of(rank, *client).state.compare_exchange_strong(fresh, State::helper))
       memory_.header().running.fetch_sub(1);
@@ -176,18 +186,22 @@ std::int64_t Server::processor_ns(unsigned rank, const Client& client) {
              : launch::processor_ns(connections_.processes()[rank]);
 }
 
-/// True if this thread blocks in its MPI call. A thread that waits for a processor core is not blocked.
+/// True if a thread runs, or waits for a processor core.
+bool Server::runs(unsigned rank, Client& client) {
+  return has_threads(rank) ? doing(rank, client) == Doing::runs
+                           : launch::any_thread_runs(connections_.processes()[rank]);
+}
+
+/// True if this thread blocks in its MPI call.
 bool Server::blocks_in_mpi(unsigned rank, Client& client) {
   NativeCall& call = client.native_call;
   const std::uint64_t borders = slot_of(rank, client).borders.load();
-  const bool runs =
-      has_threads(rank) ? doing(rank, client) == Doing::runs : launch::any_thread_runs(connections_.processes()[rank]);
   const std::int64_t used = processor_ns(rank, client);
   if (borders != call.borders) {
     call = {borders, used, used};
     return false;
   }
-  const bool sleeps = used - std::exchange(call.last_ns, used) < kIdleNs && !runs;
+  const bool sleeps = used - std::exchange(call.last_ns, used) < kIdleNs && !runs(rank, client);
   return sleeps || used - call.first_ns > kPolledNs;
 }
 
@@ -197,7 +211,11 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   const std::uint64_t seen = borders.load();
   watch(rank, client);
   const std::int64_t used = processor_ns(rank, client);
-  if (used - client.last_ns > kIdleNs || seen != client.borders) client.busy = Clock::now();
+  const auto now = Clock::now();
+  const bool unseen = now - std::exchange(client.sampled, now) > kStarved;
+  if (unseen || used - client.last_ns > kIdleNs || seen != client.borders ||
+      (now - client.busy > kStarved && runs(rank, client)))
+    client.busy = now;
   client.last_ns = used;
   if (seen == client.borders && seen % 2 == 0 && borders.load() == seen) return used - client.processor_ns;
   client.borders = seen;
@@ -207,13 +225,14 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
 
 /// True if the other ranks have waited long enough for a thread: it blocks outside MPI, on a pipe or a socket, or it may spin until
 /// another thread of its rank, which waits in MPI, changes a variable. The latter takes processor time, which may advance virtual
-/// time.
+/// time, but that of a helper does not.
 bool Server::held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns) {
   const bool blocks = Clock::now() - client.busy > kBlocked;
-  if (!has_threads(rank)) return blocks;
-  const bool runs = doing(rank, client) == Doing::runs;
-  const bool spins = options_.compute_scale == 0 && quiet_ns > kSpinNs && has_client_in(rank, State::parked);
-  if (runs ? !spins : !blocks) return false;
+  const bool helps = state_of(rank, client) == State::helper;
+  const bool may_spin =
+      has_threads(rank) && (helps || (options_.compute_scale == 0 && has_client_in(rank, State::parked)));
+  const bool spins = may_spin && quiet_ns > kSpinNs && runs(rank, client);
+  if (!blocks && !spins) return false;
   client.given_up = client.borders;
   slot_of(rank, client).passed.store(true);
   return true;
@@ -223,18 +242,22 @@ bool Server::held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_
 Tick Server::earliest_of_running() {
   const double ticks_per_ns = static_cast<double>(timeline_.engine().ticks_per_second()) * 1e-9;
   Tick earliest = kNever;
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    const bool with_helpers = waits_for_helpers(rank);
     for (Client& client : ranks_[rank].clients) {
       const ThreadSlot& slot = slot_of(rank, client);
       const State state = slot.state.load();
-      if (!counts(state)) continue;
+      if (!counts(state) && (state != State::helper || !with_helpers)) continue;
       if (has_threads(rank) && state != State::native && rests(rank, client)) continue;
-      const Tick resumed = state == State::resumed ? slot.clock : slot.resumed.load();
+      const Tick left =
+          slot.passed.load() ? std::max(slot.resumed.load(), memory_.slot(rank).latest.load()) : slot.resumed.load();
+      const Tick resumed = state == State::resumed ? slot.clock : left;
       const std::int64_t quiet = quiet_ns(rank, client);
       if (held_up_too_long(rank, client, quiet)) continue;
       earliest = std::min(
           earliest, resumed + static_cast<Tick>(static_cast<double>(quiet) * ticks_per_ns * options_.compute_scale));
     }
+  }
   return earliest;
 }
 
