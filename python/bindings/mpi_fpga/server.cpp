@@ -135,7 +135,8 @@ class SimulatedServer {
   static nb::dict as_dict(const History& history) {
     nb::dict result;
     nb::list calls, collectives, messages, links;
-    for (const auto& call : history.calls) calls.append(nb::make_tuple(call.rank, call.function, call.begin, call.end));
+    for (const auto& call : history.calls)
+      calls.append(nb::make_tuple(call.rank, call.thread, call.function, call.begin, call.end));
     for (const auto& one : history.collectives)
       collectives.append(
           nb::make_tuple(one.communicator, one.function, one.how, one.bytes, one.first_entry, one.last_entry, one.end));

@@ -77,11 +77,11 @@ std::optional<std::string> Server::disagreement() const {
          (of == communicators_.end() ? ": " + mismatch->line() : " of " + of->second.name + ": " + mismatch->what);
 }
 
-/// "thread 2.1": the first child of the second child of the first thread.
-std::string Server::name_of(unsigned rank, const Client& client) {
-  if (client.slot == 0) return "thread 0";
-  const ThreadSlot& slot = slot_of(rank, client);
-  std::string name = "thread ";
+/// A thread's place among its rank's: 2.1 is the first child of the second child of the first one, 0.
+std::string Server::name_of(unsigned rank, unsigned thread) {
+  if (thread == 0) return "0";
+  const ThreadSlot& slot = memory_.thread(rank, thread);
+  std::string name;
   for (std::size_t i = 0; i < std::min<std::size_t>(slot.depth, kDepth); ++i)
     name.append(i == 0 ? "" : ".").append(std::to_string(slot.path[i]));
   return name;
@@ -104,8 +104,9 @@ std::string Server::state_text(unsigned rank, Client& client) {
       const std::int32_t joined = slot.joins.load();
       const auto& all = ranks_[rank].clients;
       const auto other = std::ranges::find(all, static_cast<unsigned>(joined), &Client::slot);
-      return joined < 0 || other == all.end() ? "outside MPI, waits for another thread of its rank"
-                                              : "outside MPI, waits for the end of " + name_of(rank, *other);
+      return joined < 0 || other == all.end()
+                 ? "outside MPI, waits for another thread of its rank"
+                 : "outside MPI, waits for the end of thread " + name_of(rank, other->slot);
     }
     const std::int64_t tenths = quiet_ns(rank, client) / 100'000'000;  // of a second
     if (tenths == 0) return "computing, or blocked outside MPI";
@@ -143,7 +144,7 @@ std::vector<Blocked> Server::blocked() {
     for (Client& client : ranks_[rank].clients) {
       const State state = state_of(rank, client);
       if (client.slot != 0 && (state == State::unused || state == State::helper || state == State::fresh)) continue;
-      all.push_back({.who = rank_list({rank}) + (threads ? ", " + name_of(rank, client) : ""),
+      all.push_back({.who = rank_list({rank}) + (threads ? ", thread " + name_of(rank, client.slot) : ""),
                      .what = state_text(rank, client),
                      .since = session_.is_parked(client.number) ? slot_of(rank, client).since : -1});
     }

@@ -15,8 +15,9 @@ namespace spec = mpi_fpga::spec;
 
 class History {
  public:
-  struct Call {  ///< a call in which a rank waited
+  struct Call {  ///< a call in which a thread of a rank waited
     std::uint32_t rank;
+    std::string thread;  ///< its place among the rank's threads, such as 2.1
     std::uint16_t function;
     Tick begin, end;
   };

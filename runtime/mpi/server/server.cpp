@@ -345,7 +345,7 @@ bool Server::release_ready() {
     std::atomic<Time>& latest = memory_.slot(rank).latest;
     latest = std::max(latest.load(), slot.clock);
     if (books_.history && slot.clock > session_.since(number))
-      books_.history->calls.push_back({rank, slot.function, session_.since(number), slot.clock});
+      books_.history->calls.push_back({rank, name_of(rank, thread), slot.function, session_.since(number), slot.clock});
     hand_over(rank);
     ranks_[rank].settled = false;
   }
@@ -377,7 +377,8 @@ void Server::close_books(Outcome& outcome) {
     for (unsigned rank = 0; rank < options_.ranks(); ++rank)
       for (const auto& client : ranks_[rank].clients)
         if (outcome.history && session_.is_parked(client.number))
-          outcome.history->calls.push_back({rank, slot_of(rank, client).function, session_.since(client.number),
+          outcome.history->calls.push_back({rank, name_of(rank, client.slot), slot_of(rank, client).function,
+                                            session_.since(client.number),
                                             std::max(timeline_.now(), session_.since(client.number))});
   }
   outcome.joined = connections_.joined();

@@ -268,7 +268,7 @@ class Server {
   [[nodiscard]] std::optional<std::string> disagreement() const;
   [[nodiscard]] std::string missing_level();
   [[nodiscard]] std::vector<Blocked> blocked();
-  [[nodiscard]] std::string name_of(unsigned rank, const Client& client);
+  [[nodiscard]] std::string name_of(unsigned rank, unsigned thread);
   [[nodiscard]] std::string state_text(unsigned rank, Client& client);
   [[nodiscard]] std::string waits_for(unsigned rank, const Submission& part);
 

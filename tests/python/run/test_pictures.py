@@ -31,16 +31,38 @@ int main(int c, char** v) {
   MPI_Finalize();
 }
 """
+THREADS = """
+#include <mpi.h>
+#include <pthread.h>
+static MPI_Comm own[3];
+static void* communicate(void* number) {
+  for (int i = 0; i < 5; i++) MPI_Barrier(own[(long)number]);
+  return NULL;
+}
+int main(int c, char** v) {
+  int level;
+  pthread_t started[3];
+  MPI_Init_thread(&c, &v, MPI_THREAD_MULTIPLE, &level);
+  for (int i = 0; i < 3; i++) MPI_Comm_dup(MPI_COMM_WORLD, &own[i]);
+  for (long i = 1; i < 3; i++) pthread_create(&started[i], NULL, communicate, (void*)i);
+  communicate(0);
+  for (int i = 1; i < 3; i++) pthread_join(started[i], NULL);
+  MPI_Finalize();
+}
+"""
 CLUSTER = "mpi-fpga-torus-2x2x2"
+
+
+def built(folder: Path, source: str) -> Path:
+    (folder / "program.c").write_text(source)
+    mpicc = Path(sys.executable).parent / "mpicc"
+    subprocess.run([mpicc, "-O1", "-w", "-pthread", folder / "program.c", "-o", folder / "program"], check=True)
+    return folder / "program"
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("traced")
-    (folder / "program.c").write_text(SOURCE)
-    mpicc = Path(sys.executable).parent / "mpicc"
-    subprocess.run([mpicc, "-O1", "-w", folder / "program.c", "-o", folder / "program"], check=True)
-    return folder / "program"
+    return built(tmp_path_factory.mktemp("traced"), SOURCE)
 
 
 def status(*words: str) -> object:
@@ -88,6 +110,18 @@ def test_it_adds_up_to_the_report(program: Path) -> None:
     assert counters.keys() == {f"{link['node']}.{link['port']}" for link in report.links}
     for link in report.links:
         assert carried(counters[f"{link['node']}.{link['port']}"], flits_a_us) == pytest.approx(link["flits"])
+
+
+def test_each_thread_has_a_track(tmp_path: Path) -> None:
+    report = thalweg.run([built(tmp_path, THREADS)], CLUSTER, ranks=2, compute="none", record=True)
+    tracks = [track for track in report.recorded.timeline.tracks if track.name.startswith("rank ")]
+    assert [track.name for track in tracks] == [
+        f"rank {rank} {who}" for rank in range(2) for who in (f"(node {rank})", "thread 1", "thread 2")
+    ]
+    for track in tracks:
+        assert [span.name for span in track.spans].count("MPI_Barrier") == 5
+        for before, after in zip(track.spans, track.spans[1:], strict=False):
+            assert before.end <= after.begin, "a thread is in one call at a time"
 
 
 def test_recording_changes_no_time(program: Path) -> None:

@@ -32,9 +32,15 @@ def of_programs(
     us = 1e6 / config.ticks_per_second
     kept = books["history"]
     timeline = Timeline(title)
-    ranks = [timeline.track("ranks, in calls of MPI", f"rank {rank} (node {node})") for rank, node in enumerate(nodes)]
-    for rank, function, begin, end in kept["calls"]:
-        ranks[rank].spans.append(Span(begin * us, end * us, functions[function], {}))
+    spans: list[dict[str, list[Span]]] = [{"0": []} for _ in nodes]
+    for rank, thread, function, begin, end in kept["calls"]:
+        spans[rank].setdefault(thread, []).append(Span(begin * us, end * us, functions[function], {}))
+    ranks: list[Track] = []
+    for rank, node in enumerate(nodes):
+        ranks.append(timeline.track("ranks, in calls of MPI", f"rank {rank} (node {node})"))
+        ranks[rank].spans = spans[rank].pop("0")
+        for thread in sorted(spans[rank], key=lambda path: [int(part) for part in path.split(".")]):
+            timeline.track("ranks, in calls of MPI", f"rank {rank} thread {thread}").spans = spans[rank][thread]
     communicators: dict[str, Track] = {}
     for name, function, how, size, first, last, end in kept["collectives"]:
         track = communicators.get(name)
