@@ -321,13 +321,16 @@ void Server::hand_over(unsigned rank) {
   for (; !outbox.empty() && !replies.full(); outbox.pop_front()) replies.put(outbox.front());
 }
 
-/// Delivers completions to ranks that remain parked, too: MPI's part of an operation may be needed by ranks that resume.
+/// Delivers completions to ranks that remain parked, too: MPI's part of an operation may be needed by ranks that resume. A running
+/// thread must not see completions at times that vary.
 void Server::hand_over_to_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    if (session_.outbox(rank).empty()) continue;
-    const auto parked = std::ranges::find(ranks_[rank].clients, State::parked,
-                                          [&](const Client& client) { return state_of(rank, client); });
-    if (parked == ranks_[rank].clients.end()) continue;
+    const std::vector<Client>& clients = ranks_[rank].clients;
+    const auto in = [&](auto matches) {
+      return std::ranges::find_if(clients, [&](const Client& client) { return matches(state_of(rank, client)); });
+    };
+    const auto parked = in([](State state) { return state == State::parked; });
+    if (session_.outbox(rank).empty() || parked == clients.end() || in(counts) != clients.end()) continue;
     hand_over(rank);
     launch::ring(slot_of(rank, *parked).bell);
   }

@@ -125,9 +125,12 @@ bool Server::settled() {
 /// seen asleep later, so that each is looked at twice, and must have slept all the time from the first to the second look.
 bool Server::settled(unsigned rank) {
   Rank& owner = ranks_[rank];
+  // Read after what its threads do, which may have created others before.
+  const auto no_others = [&] { return memory_.slot(rank).lives.load() == owner.lives; };
   if (!has_threads(rank)) {
     const Client& only = owner.clients.front();
-    return !counts(state_of(rank, only)) || only.given_up == slot_of(rank, only).borders.load();
+    const bool rests = !counts(state_of(rank, only)) || only.given_up == slot_of(rank, only).borders.load();
+    return rests && no_others();
   }
   if (owner.settled || has_client_in(rank, State::leaving)) return true;
   const bool with_helpers = waits_for_helpers(rank);
@@ -146,7 +149,7 @@ bool Server::settled(unsigned rank) {
     if (!together || client->given_up == slot_of(rank, *client).borders.load()) continue;
     if (!rests(rank, *client) || client->watched.turns() != client->turns) return false;
   }
-  if (memory_.slot(rank).lives.load() != owner.lives) return false;  // one of them has created another thread
+  if (!no_others()) return false;
   owner.settled = true;
   for (Client* client : asleep) {
     const Doing now = doing(rank, *client);
