@@ -90,11 +90,11 @@ module tw_dma_writer
   wire [IndexBits-1:0] index = number[IndexBits-1:0];
   wire known = completion.tag[SideAt] == SideTag && (fetched ? fetching_q && number == 0 : 32'(number) < Reads && busy_q[index]);
 
-  wire good = is_completion(front) && has_data(front) && completion.status == Successful && !completion.poisoned;
-  wire last_part = !good || completion.byte_count == {completion.length, 2'd0};
+  wire succeeds = is_completion(front) && has_data(front) && completion.status == Successful;
+  wire last_part = !succeeds || completion.byte_count == {completion.length, 2'd0};
   wire [5:0] arrived = chunk_q.dwords[5:0] - left_q[5:0];  // of less than 64
   wire [6:0] most = fetched ? DescriptorDwords : left_q;
-  wire right = known_q && good && completion.byte_count == {3'd0, most, 2'd0} && completion.length <= 10'(most) && completion.length != 0
+  wire right = known_q && succeeds && !completion.poisoned && completion.byte_count == {3'd0, most, 2'd0} && completion.length <= 10'(most) && completion.length != 0
                && (fetched ? last_part : completion.lower_address == {chunk_q.from + arrived[4:0], 2'd0});
   wire [6:0] dwords = completion.length[6:0];
   // A chunk is within 256 bytes.
@@ -241,6 +241,8 @@ module tw_dma_writer
       busy_q <= '0;
       begun_q <= '0;
       fetching_q <= 1'b0;
+      known_q <= 1'b0;
+      ends_q <= 1'b0;
     end
     if (rst_i) begin
       state_q <= Header;

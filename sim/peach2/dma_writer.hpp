@@ -81,7 +81,7 @@ class DmaWriter {
     if (forget) {
       for (auto& entry : entries_) entry.left.reset();
       busy_ = 0;
-      fetching_ = false;
+      fetching_ = known_ = ends_ = false;
     }
     const bool forward = in_time_.ready();
     in_time_.step(store_.valid() ? &store_.front() : nullptr, takes);
@@ -114,10 +114,10 @@ class DmaWriter {
     const Chunk& chunk = entry_.chunk;
     const unsigned left = entry_.left.value_or(chunk.dwords), arrived = chunk.dwords - left,
                    most = fetched_ ? kDescriptorDwords : left, dwords = completion.length;
-    const bool good =
-        kind(front) == Kind::completion && has_data(front) && completion.status == kSuccessful && !completion.poisoned;
-    const bool last_part = !good || completion.byte_count == 4 * dwords;
-    const bool right = known_ && good && completion.byte_count == 4 * most && dwords <= most && dwords != 0 &&
+    const bool succeeds = kind(front) == Kind::completion && has_data(front) && completion.status == kSuccessful;
+    const bool last_part = !succeeds || completion.byte_count == 4 * dwords;
+    const bool right = known_ && succeeds && !completion.poisoned && completion.byte_count == 4 * most &&
+                       dwords <= most && dwords != 0 &&
                        (fetched_ ? last_part : completion.lower_address == (chunk.from + arrived) % 32 * 4);
     const std::uint64_t to = chunk.to + arrived;
     ends_ = known_ && last_part;

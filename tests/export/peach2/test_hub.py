@@ -91,14 +91,24 @@ def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("transactions", [300, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("modules", "tests", "transactions"),
+    [("hub_root,hub_random", 4, 300), pytest.param("hub_random", 1, 10_000, marks=pytest.mark.long)],
+)
 def test_behind_the_root_complex_of_another_author(
-    tmp_path: Path, seed: int, simulate: Callable[..., int], monkeypatch: pytest.MonkeyPatch, transactions: int
+    tmp_path: Path,
+    seed: int,
+    simulate: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+    modules: str,
+    tests: int,
+    transactions: int,
 ) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
     export(Cluster.load(str(tmp_path / "small.toml")), tmp_path / "hub")
     monkeypatch.setenv("THALWEG_TRANSACTIONS", str(transactions))
-    assert simulate(tmp_path / "hub", "thalweg_hub", "hub_root", seed, beside=["hub.vlt"], build_args=["--assert"]) == 4
+    made = simulate(tmp_path / "hub", "thalweg_hub", modules, seed, beside=["hub.vlt"], build_args=["--assert"])
+    assert made == tests
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,8 @@ class Twin {
 };
 
 /// Reads and, later, their completions in any order, in one or more parts, and between them those of descriptors; sometimes an
-/// invalid one, followed by the signals of a reader that aborts its chain. Lanes: reads, completions, the receiver of writes.
+/// invalid one, followed by the signals of a reader that aborts its chain, and may give up reads that are still answered. Lanes: reads,
+/// completions, the receiver of writes.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -51,6 +52,7 @@ class Stimulus {
   explicit Stimulus(bisim::Dice run)
       : source_(run.pick(1000, 900, 300)),
         wrong_(run.pick(0, 0, 10)),
+        lost_(run.pick(0, 20)),
         ready_(run.pick(1000, 800, 200)),
         chunks_(run.pick(300, 20)) {}
 
@@ -58,12 +60,14 @@ class Stimulus {
     bisim::Dice chunks = draws.lane(0), completions = draws.lane(1), out = draws.lane(2);
     next.own_i.set(kOwn);
     next.out_ready_i.set(out.chance(ready_));
-    if (seen.answered_o.get()) --asked_;
+    if (seen.answered_o.get() && asked_ > 0) --asked_;
     if (seen.failed_o.get() || completions.chance(wrong_ / 2)) abandon_ = true;
     next.abandon_i.set(abandon_);
-    if (abandon_ && asked_ == 0 && seen.quiet_o.get()) {
+    if (abandon_ && ((asked_ == 0 && seen.quiet_o.get()) || completions.chance(lost_))) {
       next.forget_i.set(true);
-      abandon_ = false;
+      abandon_ = fetching_ = false;
+      asked_ = 0;
+      due_.clear();
       return;
     }
     const bool free = !(seen.busy_o.get() >> tag_ & 1) && issued_ != tag_;
@@ -127,7 +131,9 @@ class Stimulus {
     auto words = blocks::completion(at->address, dwords, kOwn, tag, dice, later);
     const bool failed = dice.chance(wrong_);
     if (failed)
-      words[0].data[0] |= dice.chance(500) ? std::uint64_t{1} << 53 : std::uint64_t{1} << 22;  // status, poisoned
+      words[0].data[0] |= std::uint64_t{1} << 53;  // status: the last one
+    else if (dice.chance(wrong_))
+      words[0].data[0] |= std::uint64_t{1} << 22;  // poisoned: others follow
     source_.add(words);
     at->address = (at->address + 4 * dwords) % 128;
     at->left = later;
@@ -135,7 +141,7 @@ class Stimulus {
   }
 
   blocks::PacketSource source_;
-  unsigned wrong_, ready_, chunks_;
+  unsigned wrong_, lost_, ready_, chunks_;
   unsigned tag_ = 0, asked_ = 0, issued_ = kNone;
   bool abandon_ = false, fetching_ = false;
   std::deque<Read> due_;
