@@ -3,6 +3,7 @@
 #include "peach2/peach2.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -169,6 +170,25 @@ Outcome Peach2::owners(unsigned node, std::uint32_t nodes) {
   const auto times = begin(node, "a change of owners");
   fabric_.node(node).processor().store(register_address(node, kOwnersRegister), bytes_of(std::uint64_t{nodes}),
                                        ends(times));
+  return times;
+}
+
+Outcome Peach2::translate(unsigned node, unsigned link, bool outbound, std::uint64_t first, std::uint64_t to,
+                          std::uint64_t bytes) {
+  require(link < kLinks,
+          "link " + std::to_string(link) + " does not exist; a hub has links 0 to 3: north, east, west, south");
+  require(std::has_single_bit(bytes) && bytes >> kPageBits != 0 && bytes <= kAddresses,
+          "a translation of " + std::to_string(bytes) + " bytes; must be a power of two from 4096 to 512 GByte");
+  for (const std::uint64_t address : {first, to})
+    require(address % bytes == 0 && address < kAddresses,
+            "a translation at " + hex(address) + "; must be below 512 GByte, and a multiple of its size, " +
+                std::to_string(bytes));
+  const auto times = begin(node, "a change of a translation");
+  const auto page = [](std::uint64_t address) { return static_cast<std::uint32_t>(address >> kPageBits); };
+  const auto rule =
+      register_of({.used = first != to, .mask = page(kAddresses - bytes), .lower = page(first), .upper = page(to)});
+  stores(node, register_address(node, kTranslationRegisters + 2 * link + outbound), std::as_bytes(std::span(rule)),
+         ends(times));
   return times;
 }
 

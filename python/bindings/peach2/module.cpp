@@ -143,6 +143,9 @@ class Hubs {
   }
   Outcome restart_host(Number node) { return front_.restart_host(of(node)); }
   Outcome owners(Number node, std::uint32_t nodes) { return front_.owners(of(node), nodes); }
+  Outcome translate(Number node, unsigned link, bool outbound, Number first, Number to, Number bytes) {
+    return front_.translate(of(node), link, outbound, first, to, bytes);
+  }
   nb::dict counts(Number number) {
     const unsigned node = of(number);
     const auto counts = front_.counts(node);
@@ -277,6 +280,7 @@ NB_MODULE(_sim, module) {
       .def("timeout", &Hubs::timeout, nb::arg("node"), nb::arg("us"))
       .def("restart_host", &Hubs::restart_host)
       .def("owners", &Hubs::owners, nb::arg("node"), nb::arg("nodes"))
+      .def("translate", &Hubs::translate)
       .def("counts", &Hubs::counts)
       .def("us", &Hubs::us)
       .def_prop_ro("start", &Hubs::start, "tick of time 0")

@@ -15,12 +15,13 @@ from typing import Generic, Protocol, TypeVar
 import cocotb
 from cocotb.handle import HierarchyObject
 from cocotb.queue import Queue
-from cocotb.triggers import ClockCycles, Event, RisingEdge, with_timeout
+from cocotb.triggers import ClockCycles, Event, RisingEdge, Timer, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamSink, AxiStreamSource
 from thalweg.spec import PcieCompletion, PcieCompletionWithoutData, PcieMemoryRead, PcieMemoryWrite
 
 LINE, BEAT, UNIT = 32, 16, 16  # bytes
 PAGE, LARGEST = 4096, 256
+CYCLE_NS = 4  # of net_aclk
 WRITE, READ, COMPLETION, FAILURE = 0x60, 0x20, 0x4A, 0x0A  # first byte of a header
 
 LONG = 0x20  # in the first byte of a request: four double words
@@ -132,7 +133,7 @@ class Link(Generic[AnyPacket]):
         self._capacity = (packets, units)
         self.packets, self.units = packets, units  #: that the hub has room for
         self._kept: Queue[AnyPacket] = Queue()
-        self._changed = Event()
+        self._changed, self._came = Event(), Event()
         self._to_send: Queue[AnyPacket] = Queue()
         for task in (self._send(), self._count(), self._receive(), self._give_back()):
             cocotb.start_soon(task)
@@ -167,16 +168,18 @@ class Link(Generic[AnyPacket]):
         while True:
             packet = self._of(bytes((await self._in.recv()).tdata))
             self._kept.put_nowait(packet)
+            self._came.set()
             kept = list(self._kept._queue)
             assert len(kept) <= self._capacity[0] and sum(each.units for each in kept) <= self._capacity[1], "no room"
             self._take(packet)
 
     async def _give_back(self) -> None:
         while True:
-            while self._kept.empty():
-                await ClockCycles(self._clock, 1)
-            await ClockCycles(self._clock, random.choice((1, 1, 1, 60)))
-            await self._credit.send([self._kept.get_nowait().units])
+            await self._came.wait()
+            self._came.clear()
+            while not self._kept.empty():
+                await Timer(random.choice((1, 1, 1, 60)) * CYCLE_NS, "ns")
+                await self._credit.send([self._kept.get_nowait().units])
 
 
 class HubMemory:
@@ -195,13 +198,15 @@ class HubMemory:
     async def _run(self) -> None:
         dut, replies = self.dut, deque[bytes]()
         dut.mem_ready.value = dut.mem_rvalid.value = 0
+        ready = shown = False
         while True:
             await RisingEdge(dut.bus_aclk)
-            taken = dut.mem_valid.value == 1 and dut.mem_ready.value == 1 and dut.aresetn.value == 1
+            taken = ready and dut.mem_valid.value == 1 and dut.aresetn.value == 1
             shows = bool(replies) and random.random() < 0.7
             if shows:
                 dut.mem_rdata.value = int.from_bytes(replies.popleft(), "little")
-            dut.mem_rvalid.value = shows
+            if shows != shown:
+                dut.mem_rvalid.value = shown = shows
             if taken:
                 at = int(dut.mem_address.value)
                 old = self.beats.get(at, bytes(BEAT))
@@ -212,7 +217,8 @@ class HubMemory:
                     )
                 else:
                     replies.append(old)
-            dut.mem_ready.value = random.random() < 0.8
+            if (now := random.random() < 0.8) != ready:
+                dut.mem_ready.value = ready = now
 
 
 class Map:

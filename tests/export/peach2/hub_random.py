@@ -13,22 +13,27 @@ from typing import NamedTuple
 
 import cocotb
 from cocotb.handle import HierarchyObject
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import Timer
 from cocotbext.pcie.core.tlp import CplStatus, Tlp, TlpAttr, TlpTc
 from cocotbext.pcie.core.utils import PcieId
-from hub_host import LARGEST, PAGE
+from hub_host import CYCLE_NS, LARGEST, PAGE
 from hub_traffic import NODE, NODES, NUMBERS, window
 from root_complex import READS, WRITES, Host, TlpPacket, begin
 from thalweg.systems.peach2.spec import DmaDescriptor
 
 COUNT = int(os.environ.get("THALWEG_TRANSACTIONS", "300"))
 REQUESTERS = 6  # at once; each has a page of the hub's memory
-CHAINS = 40  # one of so many transactions is a chain
+CHAINS = 5 + COUNT // 80
 BEAT = 16
 NORTH, EAST, CHANNEL = 0, 1, 5  # ports
 MALFORMED, REFUSED, FAILED, LATE = 1, 2, 3, 6  # faults of a chain
 ROOT = PcieId(0, 0, 0)
 UNITS = 1  # of 1,024 cycles: the time-out
+
+
+async def cycles(count: int) -> None:
+    """Of the packets' clock."""
+    await Timer(count * CYCLE_NS, "ns")
 
 
 class Account:
@@ -97,7 +102,7 @@ class Requester:
             base = random.choice((self.host.bar, self.host.at("memory"))) + self.page
             (what,) = random.choices((self.write, self.read, self.write_nowhere, self.read_nowhere), (35, 55, 3, 7))
             await what(Request.draw(), base)
-            await ClockCycles(self.host.dut.net_aclk, random.choice((1, 1, 50)))
+            await cycles(random.choice((1, 1, 50)))
 
     async def write(self, asked: Request, base: int) -> None:
         data = random.randbytes(4 * asked.length)
@@ -167,9 +172,9 @@ async def cable(host: Host, account: Account, page: int, left: Iterator[int]) ->
         else:
             refused += 1
         host.cables["east"].send(TlpPacket(asked.tlp(host.at("memory") + page, data)))
-        await ClockCycles(host.dut.net_aclk, random.randrange(1000))
+        await cycles(random.randrange(1000))
     await host.cables["east"].sent()
-    await ClockCycles(host.dut.net_aclk, 2000)
+    await cycles(2000)
     account.refused[EAST] += refused
     assert [each.tlp.status for each in answers if each.tlp.is_completion()] == [CplStatus.UR] * refused
     assert host.hub_memory.read(page, PAGE) == kept
@@ -188,7 +193,7 @@ class Completer:
 
     async def send(self, completions: list[Tlp]) -> None:
         for each in completions:
-            await ClockCycles(self.host.dut.net_aclk, random.choice((1, 1, 1, 20, 100)))
+            await cycles(random.choice((1, 1, 1, 20, 100)))
             await self.host.root.send(each)
 
     async def _take(self, tlp: Tlp) -> None:
@@ -296,10 +301,10 @@ class Chains:
                 await self._fails([self._much()], LATE)
             await self.completer.send(late)
         elif how == "time":
-            await ClockCycles(self.host.dut.net_aclk, (UNITS + 1) * 1024)
+            await cycles((UNITS + 1) * 1024)
         else:
             await self.host.request(WRITES, self.host.at("abort"), data=struct.pack("<Q", 1 << 8))
-        await ClockCycles(self.host.dut.net_aclk, 200)
+        await cycles(200)
         await self.right()
 
     async def moved(self) -> None:
@@ -349,30 +354,30 @@ class Chains:
         for _ in range(200):
             if await self.host.register("chains") == wanted:
                 return
-            await ClockCycles(self.host.dut.net_aclk, 50)
+            await cycles(50)
         raise AssertionError("the chain does not end")
 
     async def _until(self, there: Callable[[], bool], otherwise: str) -> None:
         for _ in range(2000):
             if there():
                 return
-            await ClockCycles(self.host.dut.net_aclk, 20)
+            await cycles(20)
         raise AssertionError(otherwise)
 
 
 @cocotb.test(timeout_time=1000, timeout_unit="ms")
 async def random_transactions(dut: HierarchyObject) -> None:
     host = await begin(dut)
-    account, left = Account(), iter(range(COUNT - COUNT // CHAINS))
+    account, left = Account(), iter(range(COUNT - CHAINS))
     neighbour = (host.node + 1) % NODES
     await host.write(host.at("window", 1), window(EAST, (1 << 27) - 1, neighbour << 23, (neighbour + 1 << 23) - 1))
     completer = Completer(host)
     tasks = [
         cable(host, account, PAGE * REQUESTERS, left),
-        Chains(host, account, completer).run(iter(range(COUNT // CHAINS))),
+        Chains(host, account, completer).run(iter(range(CHAINS))),
         *(Requester(host, account, PAGE * page).run(left) for page in range(REQUESTERS)),
     ]
     for task in [cocotb.start_soon(each) for each in tasks]:
         await task
-    await ClockCycles(dut.net_aclk, 2000)  # the last events are on their way to the registers
+    await cycles(2000)  # the last events are on their way to the registers
     await account.check(host)

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from inspect import isfunction, signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from thalweg.errors import InputError, ThalwegError
+from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.peach2 import _sim
-from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Reduction, WritesLost
+from thalweg.systems.peach2.hubs import DIRECTIONS, Group, Hubs, Memory, Node, Reduction, StaleRead, WritesLost
+from thalweg.systems.peach2.routes import LINKS
 
 CLUSTER = "peach2-ring-4"
 KINDS: list[Any] = [None, "x", "7", b"7", 1.5, float("nan"), float("inf"), [], {}, object(), 1j, True, lambda: 0]
@@ -20,6 +23,7 @@ KINDS: list[Any] = [None, "x", "7", b"7", 1.5, float("nan"), float("inf"), [], {
 FAR: list[Any] = [-1, -4, -(1 << 70), 1 << 64, 1 << 80, np.int64(-8)]
 """Whole numbers outside every range."""
 NUMBERS = KINDS + FAR
+CALLS = [name for name, method in vars(Node).items() if isfunction(method) and not name.startswith("_")]
 TOP = (1 << 33) - (2 << 20)
 """In the processor's memory: start of the library's own data."""
 
@@ -224,6 +228,17 @@ def wrong_calls(hubs: Hubs, group: Group) -> Iterator[tuple[str, Callable[[], ob
 
     yield from each("abort.channel", node.abort, [*NUMBERS, 2, 1 << 32])
     yield from each("let_write.nodes", node.let_write, [*LISTS, [4], [0, -1], [None], [1 << 40]])
+    yield from each("translate.link", lambda v: node.translate(v, "inbound", 0, 4096, 4096), [*KINDS, 0, "up", "bus"])
+    yield from each("translate.direction", lambda v: node.translate("east", v, 0, 4096, 4096), [*KINDS, 1, "in"])
+    yield from each(
+        "translate.first", lambda v: node.translate("east", "outbound", v, 0, 4096), [*NUMBERS, 2048, 1 << 39]
+    )
+    yield from each("translate.to", lambda v: node.translate("east", "outbound", 0, v, 4096), [*NUMBERS, 2048, 1 << 39])
+    yield from each(
+        "translate.count",
+        lambda v: node.translate("east", "outbound", 0, 1 << 38, v),
+        [*NUMBERS, 0, 2048, 12288, 1 << 40],
+    )
     yield from each("counts", lambda v: Node.counts(Node(hubs, v)), NODES)
     table = [(0, (1 << 27) - 1, 0, 5)]
     yield from each(
@@ -278,51 +293,81 @@ def test_each_wrong_argument_is_refused_with_a_line_and_changes_nothing() -> Non
     assert [node.counts() for node in hubs.nodes] == [node.counts() for node in untouched.nodes]
 
 
+def plausible(node: Node) -> dict[str, list[Any]]:
+    """Values of arguments by name, of which many combinations are accepted."""
+    memories = [node.processor, *node.gpus]
+    others = [other.processor for other in node.hubs.nodes]
+    addresses = [memory.address(at) for memory in memories + others for at in (0, 1 << 20)]
+    return {
+        "to": [*addresses, *memories, *memories],
+        "source": [*addresses, *memories, *memories],
+        "first": addresses,
+        "at": [0, 64, 4096],
+        "to_at": [0, 64],
+        "source_at": [0, 4096],
+        "count": [4, 4096, 4100, 1 << 16, 1 << 20],
+        "values": [np.ones(16, np.uint32)],
+        "value": [0, 1],
+        "ns": [0, 100.5],
+        "us": [0, 5, 100],
+        "link": list(LINKS),
+        "direction": list(DIRECTIONS),
+        "channel": [0, 1],
+        "node": [0, 1, 2],
+        "nodes": [[0, 1], [2], [0, 1, 2, 3]],
+        "gpu": [*node.gpus],
+        "reads": [[], *([(address, 64)] for address in addresses)],
+        "sources": [[(address, 64)] for address in addresses],
+        "copies": [[(to, source, 4096)] for to in addresses[:4] for source in addresses],
+        "how": [None, Reduction(context=2)],
+        "windows": [node.hubs.cluster.windows],
+        "wait": [True, False],
+        "by_hub": [True, False],
+        "descriptors": ["ram", "host"],
+        "memories": [[0], [0, 1, 2]],
+    }
+
+
+@contextmanager
+def stopped_with_reasons() -> Iterator[None]:
+    """Allows a run to stop if it says which processor waits, or what was lost."""
+    try:
+        yield
+    except FabricStopped as stopped:
+        assert isinstance(stopped, WritesLost | StaleRead) or "has waited since" in str(stopped)
+
+
 def test_calls_at_random_end_with_a_line_or_a_result(seed: int) -> None:
     """Any value for any argument: if it is accepted, the run ends, or reports who waits or which writes were lost."""
     draw = random.Random(seed)
+    accepted: set[str] = set()
     for _ in range(20):
         hubs = Hubs(CLUSTER)
         group = hubs.group([0, 2], 4096)
         pool = [*NUMBERS, *HOWS, *VALUES, *LISTS, *FLAGS, *PLACES, *(t for node in hubs.nodes for t in targets(node))]
-        pool += [
-            0,
-            4,
-            16,
-            64,
-            1 << 20,
-            True,
-            *(node.gpus[0].address(64) for node in hubs.nodes),
-            Reduction(),
-            hubs.nodes[0].processor,
-        ]
-        pool += [[(node.gpus[1].address(), 64)] for node in hubs.nodes] + [[(0, 1 << 35, 4)], [0, 1]]
-        for _ in range(40):
+        for _ in range(draw.randint(1, 40)):
             node = draw.choice(hubs.nodes)
-            methods = [
-                node.store,
-                node.wait_for,
-                node.work,
-                node.copy,
-                node.put,
-                node.get,
-                node.chain,
-                node.reduce,
+            right = plausible(node)
+            methods: list[Callable[..., object]] = [
+                *(getattr(node, name) for name in CALLS),
                 hubs.group,
+                hubs.load_windows,
                 group.reduce,
                 node.processor.read,
                 node.processor.write,
             ]
-            call: Callable[..., object] = draw.choice(methods)
+            call = draw.choice(methods)
+            chosen = {
+                name: draw.choice(pool if draw.random() < 0.05 else right.get(name, pool))
+                for name, parameter in signature(call).parameters.items()
+                if parameter.default is parameter.empty or draw.random() < 0.5
+            }
             try:
-                call(*(draw.choice(pool) for _ in range(draw.randint(2, 4))))
+                with stopped_with_reasons():  # load_windows runs what is pending
+                    call(**chosen)
+                accepted.add(call.__name__)
             except InputError as refused:
                 assert "\n" not in str(refused), refused
-            except TypeError as error:  # of Python itself: too many arguments, or too few
-                assert "argument" in str(error) and "incompatible" not in str(error)
-        try:
+        with stopped_with_reasons():
             hubs.run()
-        except WritesLost:
-            pass
-        except ThalwegError as error:
-            assert "waits for" in str(error)
+    assert len(accepted) > len(CALLS) - 5

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from thalweg.cluster import dram
 from thalweg.cluster.kinds import LinkTable, Uniform
-from thalweg.errors import InputError
 from thalweg.route.paths import Paths
 from thalweg.route.proof import Proof
 from thalweg.route.routes import Routes
@@ -110,14 +109,13 @@ class Cluster(Uniform[Node, Pcie]):
     def check(self) -> None:
         """Raises InputError if the cluster file is invalid."""
 
-        def wrong(what: str) -> InputError:
-            return self.file.wrong(what, "topology.shape")
-
         shape, nodes = self.topology.shape, self.topology.nodes
         if shape not in ("ring", "prism") or self.topology.joined or self.topology.planes > 1:
-            raise wrong("PEACH2's hubs form a ring or a prism (two rings) without other links")
+            raise self.file.wrong(
+                "PEACH2's hubs form a ring or a prism (two rings) without other links", "topology.shape"
+            )
         if nodes > 16:
-            raise wrong(f"{nodes} nodes; the address space supports at most 16")
+            raise self.file.wrong(f"{nodes} nodes; the address space supports at most 16", "topology.size")
         self.check_uniform()
         for name in ("contexts", "sums", "records"):
             value = getattr(self.node, name)
@@ -130,7 +128,7 @@ class Cluster(Uniform[Node, Pcie]):
             raise self.file.wrong(
                 f"clock {self.node.clock}, {self.net_mhz:g} MHz: a lane of generation {self.node.gen} must carry a whole "
                 f"number of bytes in at most {MOST_RATE_CYCLES} cycles",
-                f"node.{self.node_name}.clock",
+                f"clock.{self.node.clock}.frequency_mhz",
             )
         for name, what in dram.faults(self.node):
             raise self.file.wrong(what, f"node.{self.node_name}.{name}")

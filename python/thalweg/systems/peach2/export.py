@@ -23,13 +23,11 @@ from thalweg.rtl.export import (
 from thalweg.spec import PcieMemoryWrite
 from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.cluster import Cluster, pair_of
-from thalweg.systems.peach2.routes import register_of
+from thalweg.systems.peach2.routes import LINKS, register_of
 from thalweg.systems.peach2.rtl_engine import parameters
 
 WHAT = "hub"
 TOP = f"thalweg_{WHAT}"
-LINKS = ("north", "east", "west", "south")
-"""Ports, numbered as in tw_peach2_pkg; the last three are a cluster's links, in this order."""
 WORD_BYTES = 32
 NET, BUS = "net_aclk", "bus_aclk"
 

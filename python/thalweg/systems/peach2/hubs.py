@@ -38,11 +38,12 @@ from thalweg.route.proof import BadRoutes
 from thalweg.systems.peach2 import _sim, rtl_engine
 from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, truth, type_of, whole
 from thalweg.systems.peach2.cluster import Cluster, pair_of
-from thalweg.systems.peach2.routes import check_windows
+from thalweg.systems.peach2.routes import LINKS, check_windows
 
 if TYPE_CHECKING:
     from thalweg.trace import Recorded
 
+DIRECTIONS = ("inbound", "outbound")
 Sources = Sequence[tuple[int, int]]
 """Pairs of address and size in bytes."""
 
@@ -507,6 +508,37 @@ class Node:
         for number in members:
             _check_node(self.hubs, number)
         return self._op("owners", sum(1 << number for number in set(members)))
+
+    def translate(self, link: str, direction: str, first: int, to: int, count: int) -> Operation:
+        """Translates requests that pass a link of the hub: those to `count` bytes from `first` on go to as many from `to` on.
+
+        Replaces the link's rule in this direction. Translations are not checked for loops.
+
+        Parameters
+        ----------
+        link : str
+            "north" (the host's), "east", "west" or "south".
+        direction : str
+            "inbound" (into the hub, before the windows) or "outbound".
+        first, to : int
+            Global addresses, multiples of `count`. If they are equal, nothing is translated.
+        count : int
+            Number of bytes, a power of two of at least 4096.
+
+        Returns
+        -------
+        Operation
+
+        Raises
+        ------
+        InputError
+            An argument is invalid.
+        """
+        for name, value, known in (("link", link, LINKS), ("direction", direction, DIRECTIONS)):
+            if not isinstance(value, str) or value not in known:
+                raise InputError(f"{name} is {shown(value)}; it must be one of {', '.join(known)}")
+        places = whole("first", first), whole("to", to)
+        return self._op("translate", LINKS.index(link), direction == "outbound", *places, whole("count", count))
 
     def counts(self) -> Mapping[str, Any]:
         """Reads the counters in the hub's registers. Raises InputError while operations of the node are pending."""

@@ -28,7 +28,9 @@ Tables = list[list[Window]]
 """The windows of each hub."""
 
 NORTH, EAST, WEST, SOUTH, BUS = range(5)
-PORTS = ("north", "east", "west", "south", "bus")
+LINKS = ("north", "east", "west", "south")
+"""Numbered as in tw_peach2_pkg; the last three are a cluster's links, in this order."""
+PORTS = (*LINKS, "bus")
 _OWN = (NORTH, BUS)  #: ports that lead to the node itself
 PAGE_BITS = 27  #: page number within an address of 39 bits
 ALL_PAGES = (1 << PAGE_BITS) - 1
