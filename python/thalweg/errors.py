@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 class ThalwegError(Exception):
@@ -13,6 +14,16 @@ class ThalwegError(Exception):
 
     exit_code: int
     run_exit_code: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Subclasses have other parameters than `args`."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(of: type[ThalwegError], args: tuple[Any, ...], values: Mapping[str, Any]) -> ThalwegError:
+    error = of.__new__(of, *args)
+    error.__dict__.update(values)
+    return error
 
 
 class InputError(ThalwegError):
@@ -41,6 +52,13 @@ class InputError(ThalwegError):
 
 class CheckFailed(ThalwegError):
     """A check failed, e.g. routes with a cycle, or a result that differs."""
+
+    exit_code = 1
+    run_exit_code = 1
+
+
+class WorkerFailed(ThalwegError):
+    """A worker of an executor failed for another reason than a `ThalwegError`, e.g. its process was killed."""
 
     exit_code = 1
     run_exit_code = 1

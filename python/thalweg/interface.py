@@ -20,6 +20,8 @@ from thalweg.errors import InputError
 from thalweg.systems import System, systems
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from thalweg.bench.operation import Operation, Option, Plan, Progress, Row
     from thalweg.route.proved import ProvedRoutes
     from thalweg.trace import Recorded
@@ -154,9 +156,9 @@ def measure(operation: str, cluster: AnyCluster, **options: Any) -> list[Row]:
     """
     from thalweg.bench.operation import cores
 
-    plan = _plan(operation, _loaded(cluster), options)
-    rows = plan.rows(workers=cores())
-    plan.check(rows)
+    planned = plan(operation, _loaded(cluster), options)
+    rows = planned.rows(workers=cores())
+    planned.check(rows)
     return rows
 
 
@@ -165,6 +167,7 @@ def sweep(
     clusters: AnyCluster | Sequence[AnyCluster],
     *,
     progress: Progress | None = None,
+    executor: Executor | None = None,
     **options: Any,
 ) -> list[Row]:
     """Measures operations on clusters for all combinations of options, in parallel on all cores.
@@ -177,6 +180,8 @@ def sweep(
         One or more clusters.
     progress : callable, optional
         Called with the finished fraction, 0 to 1.
+    executor : concurrent.futures.Executor, optional
+        Measures by tasks of this executor instead, each with one thread, e.g. on other machines.
     **options
         Options as in `measure`. Every option that is a list is varied, except `sizes`.
 
@@ -192,6 +197,8 @@ def sweep(
         An invalid combination; raised before anything is measured.
     WrongRows
         A result is wrong, or a time is below its bound; `rows` has all rows.
+    WorkerFailed
+        A worker failed for another reason, e.g. because its process was killed.
 
     Examples
     --------
@@ -206,21 +213,28 @@ def sweep(
     known = [_loaded(each) for each in _all(clusters)]
     options = plain(options)
     varied = {name: value for name, value in options.items() if isinstance(value, list) and name != "sizes"}
-    points = [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
-    planned = [
-        (point, _plan(name, of, options | point)) for name in _all(operation) for of in known for point in points
+    choices = [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
+    wanted = [
+        (chosen, many.Point(name, of, options | chosen))
+        for name in _all(operation)
+        for of in known
+        for chosen in choices
     ]
-    measured = many.measure([plan for _, plan in planned], progress or silent)
+    plans = [plan(*point) for _, point in wanted]  # all, before the first is measured
+    if executor is None:
+        found = many.measure(plans, progress or silent)
+    else:
+        found = many.measure_by(executor, [point for _, point in wanted], progress or silent)
     rows = [
-        row | {name: value for name, value in point.items() if name not in row}
-        for (point, _), found in zip(planned, measured, strict=True)
-        for row in found
+        row | {name: value for name, value in chosen.items() if name not in row}
+        for (chosen, _), of_point in zip(wanted, found, strict=True)
+        for row in of_point
     ]
-    for (_, plan), found in zip(planned, measured, strict=True):
+    for planned, of_plan in zip(plans, found, strict=True):
         try:
-            plan.check(found)
+            planned.check(of_plan)
         except WrongRows as wrong:
-            raise WrongRows(f"{plan.title}: {wrong}", rows) from None
+            raise WrongRows(f"{planned.title}: {wrong}", rows) from None
     return rows
 
 
@@ -291,7 +305,8 @@ def _system(cluster: Cluster) -> System:
     raise InputError(f"{cluster!r} is not a cluster: give one from thalweg.load, e.g. load('torus:4x4')")
 
 
-def _plan(name: str, cluster: Cluster, options: Mapping[str, Any]) -> Plan:
+def plan(name: str, cluster: Cluster, options: Mapping[str, Any]) -> Plan:
+    """Returns the plan of an operation with these options. Raises InputError."""
     from thalweg.bench.operation import checked
 
     system = _system(cluster)
