@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspection of the MPI interposer by test programs: `from thalweg.mpi_fpga import wrapped`."""
+"""For test programs: the functions of the MPI interposer (`wrapped`). For benches: the simulator's speed (`user_seconds`)."""
 
 from thalweg.systems.mpi_fpga.mpi.wrappers import wrapped as wrapped
+from thalweg.systems.mpi_fpga.speed import user_seconds as user_seconds
 
-__all__ = ["wrapped"]
+__all__ = ["user_seconds", "wrapped"]

@@ -22,7 +22,7 @@ CLUSTER = (
         line for line in (ROOT / "clusters/base/plain.toml").read_text().splitlines() if not line.startswith("#")
     )
 )
-TABLE = route_table.write(Cluster.load("ring:5").routes)
+TABLE = route_table.write(Cluster.load("ring:5").tables)
 VALUES = ["-1", "0", "1", "2", "3.5", "1e400", "-0.0", "nan", "inf", "true", '"text"', "[]", "[[]]", "[4, 4]", "{}", "{a = 1}",
           "99999999999999999999999", "1979-05-27", "''", '"\\u0000"', "[" * 500, "0x10", "[1, 'a']"]  # fmt: skip
 
