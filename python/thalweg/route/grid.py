@@ -83,8 +83,9 @@ class GridRoutes:
         here, of_position = self.topology.coordinates.T, self.tags.of_position
         return reduce(lambda a, b: self.tags.sum[a, b], (tag[at] for tag, at in zip(of_position, here, strict=True)))
 
+    @cached_property
     def tables(self) -> Routes:
-        """Returns the routes as tables by node and destination. Raises NoRoutes if there are too many nodes."""
+        """The routes as tables by node and destination. Raises NoRoutes if there are too many nodes."""
         if self.topology.nodes > MAX_NODES:
             raise NoRoutes(f"{self.topology.nodes} nodes; routing tables have at most {MAX_NODES}")
 

@@ -40,9 +40,9 @@ class ProvedRoutes:
 
     @property
     def tables(self) -> Routes:
-        """Array tables by node and destination. Raises InputError if the cluster has too many nodes."""
+        """The routes as tables by node and destination. Raises InputError if the cluster has too many nodes."""
         try:
-            return self.routes.tables()
+            return self.routes.tables
         except NoRoutes as error:
             raise InputError(str(error), self.cluster.name) from None
 

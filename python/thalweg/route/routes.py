@@ -33,6 +33,7 @@ class Routes:
     def nodes(self) -> int:
         return int(self.port.shape[0])
 
+    @property
     def tables(self) -> Routes:
         return self
 

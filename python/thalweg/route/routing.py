@@ -32,7 +32,7 @@ from thalweg.route.routes import (
 
 def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
     """Dimension-order routing (thalweg.route.grid), for at most `MAX_NODES` nodes."""
-    return grid.dimension_order(topology, max_classes).tables()
+    return grid.dimension_order(topology, max_classes).tables
 
 
 def up_down(topology: Topology, max_classes: int = 1) -> Routes:

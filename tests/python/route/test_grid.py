@@ -59,9 +59,7 @@ def test_figures_are_those_of_the_tables(shape: str, planes: int, collectives: b
         topology = build(shape, size, planes=planes)
         routes = dimension_order(topology)
         given = masks(routes.classes, collectives), CHANNELS, 1 if collectives else None, {}
-        assert (
-            figures(slots.prove(topology, routes.tables(), *given)) == slots.prove(topology, routes, *given).as_dict()
-        )
+        assert figures(slots.prove(topology, routes.tables, *given)) == slots.prove(topology, routes, *given).as_dict()
 
 
 @given(
@@ -77,7 +75,7 @@ def test_damaged_routes_are_judged_like_their_tables(
 ) -> None:
     topology = build(shape, size, planes=planes)
     bad = damaged(dimension_order(topology), changes, random.Random(seed))
-    tables, given = bad.tables(), (masks(bad.classes, True), CHANNELS)
+    tables, given = bad.tables, (masks(bad.classes, True), CHANNELS)
     expected = judged(lambda: proof.prove(topology, tables, *given))
     found = judged(lambda: grid_proof.prove(bad, *given))
     if isinstance(expected, Proof):

@@ -287,11 +287,11 @@ class Cluster:
         except NoRoutes as error:
             raise self.file.wrong(str(error), "routing" if self.values.routing else "topology") from None
 
-    @cached_property
+    @property
     def tables(self) -> Routes:
         """The routes as tables by node and destination. Raises InputError if the cluster has too many nodes."""
         try:
-            return self.routes.tables()
+            return self.routes.tables
         except NoRoutes as error:
             raise self.file.wrong(str(error), "topology") from None
 
@@ -467,7 +467,7 @@ class Cluster:
             a, b = rest.unreachable
             raise NoRoutes(f"there is no other path from node {a} to node {b}")
         # without levels, as paths in a fat tree may go down and up again
-        routes = routing.route(replace(rest, level=()), None, self.routes.classes).tables()
+        routes = routing.route(replace(rest, level=()), None, self.routes.classes).tables
         config = self._config(routes)
         config.grid = []
         config.links = list(itertools.compress(config.links, left))
