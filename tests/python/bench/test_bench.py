@@ -314,3 +314,15 @@ def test_fabrics_side_by_side_give_the_same_rows(operation: str) -> None:
     assert one == three
     assert [one.bytes for one in three] == plan.sizes
     assert heard[-1] == pytest.approx(1.0)
+
+
+def test_auto_is_the_fastest_of_all_algorithms(measured: Bench) -> None:
+    for size in ("8", "4096"):
+        times = {
+            name: measured("allreduce", "--cluster", "torus:3x3", "--sizes", size, "--algorithm", name)[0][
+                "time_kernel_us"
+            ]
+            for name in ("tree", "exchange", "trees", "ring")
+        }
+        (auto,) = measured("allreduce", "--cluster", "torus:3x3", "--sizes", size)
+        assert auto["time_kernel_us"] == min(times.values()) == times[auto["algorithm"]]

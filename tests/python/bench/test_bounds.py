@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -223,3 +224,19 @@ def test_what_the_last_rank_gives_has_to_reach_the_farthest() -> None:
     assert last_entry_ticks(network, [0, 1, 2], "allreduce", 8) == 10 + 10 + 8 / 1.0
     assert last_entry_ticks(network, [0, 1, 2], "broadcast", 8) == 10 + 8 / 4.0
     assert last_entry_ticks(network, [0, 1, 2], "gather", 8) == 10 + 2 * 8 / 4.0
+
+
+@pytest.mark.parametrize("size", [(4, 4), (2, 3, 3), (2, 2), (5,)])
+@pytest.mark.parametrize("slower", [None, 0])
+def test_ranks_that_are_alike_have_the_bounds_of_each(size: tuple[int, ...], slower: int | None) -> None:
+    links = [(a, b, 1 + (i == slower or i - 1 == slower), 32.0) for i, (a, b) in enumerate(torus(*size))]
+    nodes = math.prod(size)
+    given = {"lane": 14, "pcie_latency": 65, "pcie_rate": 52.0}
+    whole, each = Network(nodes, links, grid=size, **given), Network(nodes, links, **given)
+    assert whole.alike == (slower is None)
+    assert not each.alike
+    for operation in COLLECTIVES:
+        for bytes_, root in ((8, 0), (4096, nodes - 1)):
+            operands = (list(range(nodes)), operation, bytes_, root)
+            assert collective_ticks(whole, *operands) == pytest.approx(collective_ticks(each, *operands))
+            assert last_entry_ticks(whole, *operands) == pytest.approx(last_entry_ticks(each, *operands))

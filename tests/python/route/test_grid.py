@@ -208,3 +208,14 @@ def test_what_needs_tables_is_refused(
 def test_no_table_is_made_of_a_large_grid() -> None:
     with pytest.raises(InputError, match="at most 4096"):
         Cluster.load("torus:65x64").fabric_config()
+
+
+@pytest.mark.parametrize("shape", ["torus:4x3", "dual-torus:4x4", "torus:2x5x3", "mesh:3x4", "ring:7"])
+def test_the_simulator_routes_by_dimension_as_by_tables(shape: str) -> None:
+    cluster = Cluster.load(shape)
+    assert isinstance(cluster.routes, GridRoutes)
+    config, tables = cluster.fabric_config(), cluster.tables
+    for node, destination in product(range(cluster.topology.nodes), repeat=2):
+        if node != destination:
+            entry = tables.port[node, destination], tables.route_class[node, destination]
+            assert config.route(node, destination) == entry
