@@ -40,8 +40,7 @@ SENT_FLAG = FLAGS + 4 * 2 * SIDES
 # In both:
 RESULT = 3 << 30
 
-Records = NDArray[np.float32]
-Values = NDArray[np.float32]
+Floats = NDArray[np.float32]
 
 
 class Message(NamedTuple):
@@ -50,7 +49,7 @@ class Message(NamedTuple):
     source: int
     target: int
     side: int  #: of the target
-    values: Values
+    values: Floats
 
 
 class Mesh(Protocol):
@@ -58,10 +57,10 @@ class Mesh(Protocol):
 
     gpus: int
 
-    def step(self, messages: Sequence[Message], kernels_ns: Mapping[int, float]) -> list[Values]:
+    def step(self, messages: Sequence[Message], kernels_ns: Mapping[int, float]) -> list[Floats]:
         """Delivers messages, then executes each GPU's kernels. Returns what these see of the messages, in the same order."""
 
-    def total(self, records: Sequence[Records], to_gpus: bool) -> NDArray[np.floating]:
+    def total(self, records: Sequence[Floats], to_gpus: bool) -> NDArray[np.floating]:
         """Sums by field the records (boxes x cells x fields) of each GPU's boxes of the finest division, those with the
         numbers g, g + gpus, ... All processors receive the sums, or all GPUs."""
 
@@ -98,7 +97,7 @@ class Nodes(ABC):
         self.times = Times()
         self._sequence = 0
 
-    def step(self, messages: Sequence[Message], kernels_ns: Mapping[int, float]) -> list[Values]:
+    def step(self, messages: Sequence[Message], kernels_ns: Mapping[int, float]) -> list[Floats]:
         self._sequence += 1
         for message in messages:
             if message.values.nbytes > SLOT:
@@ -120,7 +119,7 @@ class Nodes(ABC):
         seen = {message[:3]: data for own, kernel in kernels for message, data in zip(own, kernel.seen, strict=True)}
         return [seen[message[:3]].view(np.float32) for message in messages]
 
-    def total(self, records: Sequence[Records], to_gpus: bool) -> Records:
+    def total(self, records: Sequence[Floats], to_gpus: bool) -> Floats:
         self._sequence += 1
         for gpu, own in enumerate(records):
             self._gpu(gpu).write(RECORDS, own)
@@ -158,6 +157,9 @@ class Nodes(ABC):
     def _gpu(self, gpu: int) -> Memory:
         return self.nodes[self._rank(gpu)].gpus[gpu // len(self.nodes)]
 
+    def _processor(self, gpu: int) -> Memory:
+        return self.nodes[self._rank(gpu)].processor
+
     def _arrival(self, message: Message) -> tuple[int, int]:
         """Address and size of a message in the target's memory."""
         return self._gpu(message.target).address(IN + message.side * SLOT), message.values.nbytes
@@ -169,28 +171,21 @@ class Nodes(ABC):
     def _slot(self, message: Message) -> int:
         return message.target // len(self.nodes) * SIDES + message.side
 
-    def _put(self, node: Node, messages: Sequence[Message], staged: bool) -> list[Operation]:
-        """Puts messages, each followed by its flag, from and to GPUs or processors."""
+    @abstractmethod
+    def _ends(self, message: Message) -> tuple[int, int]:
+        """Addresses to which and from which a message is put."""
+
+    def _put(self, node: Node, messages: Sequence[Message]) -> list[Operation]:
+        """Puts messages, each followed by its flag."""
         if not messages:
             return []
         copies = []
         for message in messages:
-            source, there = self._gpu(message.source), self.nodes[self._rank(message.target)].processor
-            if staged:
-                place = (
-                    there.address(STAGED + self._slot(message) * SLOT),
-                    node.processor.address(self._staged(message)),
-                )
-            else:
-                place = self._arrival(message)[0], source.address(OUT + message.side * SLOT)
-            copies.append((*place, message.values.nbytes))
-            copies.append((there.address(self._flag(message)), node.processor.address(SENT_FLAG), 4))
-        flag = node.store(node.processor.address(SENT_FLAG), np.uint32(self._sequence))
-        return [flag, node.chain(copies, wait=False)]
-
-    def _staged(self, message: Message) -> int:
-        """Place of a message in the source's processor memory."""
-        return STAGED + (2 * SIDES + message.source // len(self.nodes) * SIDES + message.side) * SLOT
+            flag = self._processor(message.target).address(self._flag(message))
+            copies.append((*self._ends(message), message.values.nbytes))
+            copies.append((flag, node.processor.address(SENT_FLAG), 4))
+        ready = node.store(node.processor.address(SENT_FLAG), np.uint32(self._sequence))
+        return [ready, node.chain(copies, wait=False)]
 
 
 class HubNodes(Nodes):
@@ -202,7 +197,10 @@ class HubNodes(Nodes):
         self.hubs.run()
 
     def _send(self, node: Node, messages: Sequence[Message]) -> list[Operation]:
-        return self._put(node, messages, staged=False)
+        return self._put(node, messages)
+
+    def _ends(self, message: Message) -> tuple[int, int]:
+        return self._arrival(message)[0], self._gpu(message.source).address(OUT + message.side * SLOT)
 
     def _receive(self, node: Node, messages: Sequence[Message]) -> list[Operation]:
         waits = [node.wait_for(self._flag(message), self._sequence) for message in messages]
@@ -240,20 +238,30 @@ class ProcessorNodes(Nodes):
         copies = []
         for message in messages:
             inside = self._rank(message.target) == node.number
-            place = STAGED + self._slot(message) * SLOT if inside else self._staged(message)
+            place = self._landing(message) if inside else self._staged(message)
             source = self._gpu(message.source)
             copies.append(node.copy(node.processor, place, source, OUT + message.side * SLOT, message.values.nbytes))
-        return copies + self._put(
-            node, [each for each in messages if self._rank(each.target) != node.number], staged=True
-        )
+        return copies + self._put(node, [each for each in messages if self._rank(each.target) != node.number])
+
+    def _ends(self, message: Message) -> tuple[int, int]:
+        to, source = self._processor(message.target), self._processor(message.source)
+        return to.address(self._landing(message)), source.address(self._staged(message))
+
+    def _staged(self, message: Message) -> int:
+        """Place of a message in the source's processor memory."""
+        return STAGED + (2 * SIDES + message.source // len(self.nodes) * SIDES + message.side) * SLOT
+
+    def _landing(self, message: Message) -> int:
+        """The same in the target's."""
+        return STAGED + self._slot(message) * SLOT
 
     def _receive(self, node: Node, messages: Sequence[Message]) -> list[Operation]:
         operations = []
         for message in messages:
             if self._rank(message.source) != node.number:
                 operations.append(node.wait_for(self._flag(message), self._sequence))
-            place, target = STAGED + self._slot(message) * SLOT, self._gpu(message.target)
-            operations.append(node.copy(target, IN + message.side * SLOT, node.processor, place, message.values.nbytes))
+            place, size = IN + message.side * SLOT, message.values.nbytes
+            operations.append(node.copy(self._gpu(message.target), place, node.processor, self._landing(message), size))
         return operations
 
     def _sum(self, cells: int, to_gpus: bool) -> float:
@@ -289,7 +297,7 @@ class ProcessorNodes(Nodes):
                 operations += [node.copy(gpu, RESULT, node.processor, RESULT, RECORD) for gpu in node.gpus]
         return time + self._run(operations)
 
-    def _parts(self, boxes: Records) -> list[Records]:
+    def _parts(self, boxes: Floats) -> list[Floats]:
         """The records of each of a node's parts, from those of its two GPUs' boxes."""
         each = len(boxes) // 2
         ranks = len(self.nodes)
@@ -299,18 +307,18 @@ class ProcessorNodes(Nodes):
             parts.append(np.concatenate([boxes[place] for place in places]))
         return parts
 
-    def _flagged(self, record: Records) -> NDArray[np.uint32]:
+    def _flagged(self, record: Floats) -> NDArray[np.uint32]:
         return np.append(record.view(np.uint32), np.uint32(self._sequence))
 
 
-def halved(records: Records) -> Records:
+def halved(records: Floats) -> Floats:
     """Combines records, upper half with lower half, until one is left."""
     while len(records) > 1:
         records = records[: len(records) // 2] + records[len(records) // 2 :]
     return np.asarray(records[0])
 
 
-def folded(records: Records) -> Records:
+def folded(records: Floats) -> Floats:
     """Sum of records in a calculator's order: in turn into eight partial sums, which are combined by halves."""
     sums = records[:FIELDS].copy()
     for first in range(len(sums), len(records), len(sums)):
@@ -324,10 +332,10 @@ class Alone:
 
     gpus = 1
 
-    def step(self, messages: Sequence[Message], kernels_ns: Mapping[int, float]) -> list[Values]:
+    def step(self, messages: Sequence[Message], kernels_ns: Mapping[int, float]) -> list[Floats]:
         return [message.values for message in messages]
 
-    def total(self, records: Sequence[Records], to_gpus: bool) -> NDArray[np.float64]:
+    def total(self, records: Sequence[Floats], to_gpus: bool) -> NDArray[np.float64]:
         return np.asarray(np.concatenate(records).sum(axis=(0, 1), dtype=np.float64))
 
 

@@ -172,7 +172,7 @@ async def cable(host: Host, account: Account, page: int, left: Iterator[int]) ->
         else:
             refused += 1
         host.cables["east"].send(TlpPacket(asked.tlp(host.at("memory") + page, data)))
-        await cycles(random.randrange(1000))
+        await cycles(random.randint(1, 1000))
     await host.cables["east"].sent()
     await cycles(2000)
     account.refused[EAST] += refused
