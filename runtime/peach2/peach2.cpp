@@ -177,12 +177,14 @@ Outcome Peach2::translate(unsigned node, unsigned link, bool outbound, std::uint
                           std::uint64_t bytes) {
   require(link < kLinks,
           "link " + std::to_string(link) + " does not exist; a hub has links 0 to 3: north, east, west, south");
-  require(std::has_single_bit(bytes) && bytes >> kPageBits != 0 && bytes <= kAddresses,
-          "a translation of " + std::to_string(bytes) + " bytes; must be a power of two from 4096 to 512 GByte");
-  for (const std::uint64_t address : {first, to})
-    require(address % bytes == 0 && address < kAddresses,
-            "a translation at " + hex(address) + "; must be below 512 GByte, and a multiple of its size, " +
-                std::to_string(bytes));
+  require(std::has_single_bit(bytes) && bytes >> kPageBits != 0,
+          "a translation of " + std::to_string(bytes) + " bytes; must be a power of two of at least 4096");
+  for (const std::uint64_t address : {first, to}) {
+    const auto place = map_.writable("a translation", address, bytes);
+    require(place.part <= Location::Part::hub_memory && address % bytes == 0,
+            "a translation at " + hex(address) + " in " + place.name() +
+                "; must be in a memory, at a multiple of its size, " + std::to_string(bytes));
+  }
   const auto times = begin(node, "a change of a translation");
   const auto page = [](std::uint64_t address) { return static_cast<std::uint32_t>(address >> kPageBits); };
   const auto rule =

@@ -125,9 +125,9 @@ class Peach2 {
   /// Sets which nodes may write the hub's registers besides its host, one bit per node.
   Outcome owners(unsigned node, std::uint32_t nodes);
 
-  /// Translates requests that enter the hub by a link, or leave it: those to `bytes` from address `first` on go to as many from `to`
-  /// on; `bytes` is a power of two of at least a page, and divides both addresses. Replaces the link's rule in this direction; one
-  /// with equal addresses translates nothing. Translations are not checked for loops.
+  /// Translates requests that enter the hub by a link, or leave it: those to `bytes` of a memory from address `first` on go to as many
+  /// from `to` on; `bytes` is a power of two of at least a page, and divides both addresses. Replaces the link's rule in this
+  /// direction; one with equal addresses translates nothing. Not checked for loops.
   Outcome translate(unsigned node, unsigned link, bool outbound, std::uint64_t first, std::uint64_t to,
                     std::uint64_t bytes);
 

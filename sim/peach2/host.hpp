@@ -125,6 +125,8 @@ class Host {
   [[nodiscard]] std::vector<std::pair<Source, std::uint64_t>> take_unclaimed() { return std::exchange(lost_, {}); }
   /// Addresses of the processor's loads whose completion reported an error since the last call.
   [[nodiscard]] std::vector<std::uint64_t> take_failed_loads() { return std::exchange(failed_loads_, {}); }
+  /// Their number, without taking them.
+  [[nodiscard]] std::size_t failed_loads() const { return failed_loads_.size(); }
 
   /// One clock edge. `word`: received word, or null; `credit`: units of a packet that has left the hub.
   void step(Tick cycle, const HubWord* word, const std::optional<unsigned>& credit) {

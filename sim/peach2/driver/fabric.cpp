@@ -432,6 +432,10 @@ Stuck Fabric::stuck(std::vector<Blocked> waits) {
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto counts = this->counts(n);
     const std::string hub = "\nhub " + std::to_string(n) + " ";
+    if (!counts.complete) {
+      lines += hub + "does not answer reads of its registers";
+      continue;
+    }
     for (unsigned p = 0; p < kPorts; ++p)
       if (const auto& refused = counts.refused[p]; refused.count > 0)
         lines += hub + "refused " + std::to_string(refused.count) + " packets from " + kPortNames[p] +
@@ -455,6 +459,7 @@ Counts Fabric::counts(unsigned number) {
   const auto read_back = std::make_shared<Counts>();  // shared, as reads remain outstanding if the hub does not reply
   read_back->results.resize(config_.contexts);
   auto& processor = node(number).processor();
+  const std::size_t failed = node(number).host().failed_loads();
   const auto read = [&](unsigned at, std::function<void(std::span<const std::byte>)> take) {
     processor.load(register_address(number, at), std::move(take));
   };
@@ -482,8 +487,9 @@ Counts Fabric::counts(unsigned number) {
   auto& time = assembly_.time();
   for (unsigned waited = 0; !processor.idle() && waited < kPatience && time.next_due() != kNever; ++waited)
     for (const Tick end = time.now() + kStride * net_->clock.period; time.now() < end;) time.advance(end);
-  read_back->complete = processor.idle();
-  if (!read_back->complete) processor.abandon();
+  const bool ended = processor.idle();
+  read_back->complete = ended && node(number).host().failed_loads() == failed;
+  if (!ended) processor.abandon();
   return *read_back;
 }
 

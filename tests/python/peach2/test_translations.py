@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from thalweg.errors import InputError
+from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.hubs import Hubs, Memory, WritesLost
 
 CLUSTER = "peach2-ring-4"
@@ -56,14 +57,26 @@ def test_reads_and_writes_of_the_host_go_to_other_pages(seed: int) -> None:
     assert bytes_at(a.processor, MBYTE, MBYTE) == bytes(MBYTE)
 
 
-def test_a_write_that_is_translated_to_nowhere_is_reported() -> None:
+def test_a_write_that_is_led_back_is_reported() -> None:
     hubs = Hubs(CLUSTER)
     a, b = hubs.nodes[:2]
-    a.translate("east", "outbound", b.processor.address(), 15 << 35, 1 << 33)
+    a.translate("east", "outbound", b.processor.address(), a.processor.address(), MBYTE)
     hubs.run()
-    a.put(b.processor.address(), a.processor.address(), 4096, wait=False)
-    with pytest.raises(WritesLost, match="0x7800000000"):
+    a.put(b.processor.address(), a.processor.address(), 256, wait=False)
+    with pytest.raises(WritesLost, match="hub 1 refused, from west, a write .* to 0x0: to the port where it came in"):
         hubs.run()
+
+
+def test_a_hub_whose_registers_are_translated_away_is_named() -> None:
+    """By a store into the register of the host's inbound rule."""
+    hubs = Hubs(CLUSTER)
+    a, b = hubs.nodes[:2]
+    page, other = (_sim.hub_address(node.number, 0) >> 12 for node in (a, b))
+    mask = (1 << 27) - (1 << 18)
+    a.store(_sim.register_address(0, 96), np.array([page | other << 32, mask | 1 << 40], np.uint64))
+    hubs.run()
+    with pytest.raises(InputError, match="hub 0 does not answer reads of its registers"):
+        a.counts()
 
 
 @pytest.mark.parametrize(
@@ -72,12 +85,19 @@ def test_a_write_that_is_translated_to_nowhere_is_reported() -> None:
         ({"link": "up"}, "link is 'up'; it must be one of north, east, west, south"),
         ({"link": 0}, "link is 0"),
         ({"direction": "both"}, "direction is 'both'; it must be one of inbound, outbound"),
-        ({"count": 0}, "a translation of 0 bytes; must be a power of two from 4096 to 512 GByte"),
+        ({"count": 0}, "a translation of 0 bytes; must be a power of two of at least 4096"),
         ({"count": 2048}, "a translation of 2048 bytes"),
         ({"count": 3 * 4096}, "a translation of 12288 bytes"),
-        ({"count": 1 << 40}, "a translation of 1099511627776 bytes"),
-        ({"first": 2048}, "a translation at 0x800; must be below 512 GByte, and a multiple of its size, 4096"),
-        ({"to": 1 << 39}, "a translation at 0x8000000000"),
+        ({"count": 1 << 40}, "a translation of 1099511627776 bytes at 0x0: the address and the length must be"),
+        (
+            {"first": 2048},
+            "a translation at 0x800 in the processor's memory of node 0; must be in a memory, at a multiple",
+        ),
+        ({"first": (1 << 33) - 4096}, "belong to the library"),
+        ({"to": 31 << 30, "count": 1 << 30}, "beyond the end of the memory of hub 0"),
+        ({"to": (31 << 30) + 0x38000000}, "the windows of hub 0"),
+        ({"to": (31 << 30) + 0x20000000}, "in the calculator of hub 0; must be in a memory"),
+        ({"to": 1 << 39}, "a translation of 4096 bytes at 0x8000000000: no node has that address"),
         ({"to": -4096}, "to is -4096"),
     ],
     ids=str,

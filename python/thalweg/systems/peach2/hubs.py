@@ -512,7 +512,8 @@ class Node:
     def translate(self, link: str, direction: str, first: int, to: int, count: int) -> Operation:
         """Translates requests that pass a link of the hub: those to `count` bytes from `first` on go to as many from `to` on.
 
-        Replaces the link's rule in this direction. Translations are not checked for loops.
+        Replaces the link's rule in this direction. Translations are not checked for loops. `run` reports a write that is lost behind
+        one by its new address, so not as an error of its operation.
 
         Parameters
         ----------
@@ -521,9 +522,9 @@ class Node:
         direction : str
             "inbound" (into the hub, before the windows) or "outbound".
         first, to : int
-            Global addresses, multiples of `count`. If they are equal, nothing is translated.
+            Global addresses in memories, multiples of `count`. If they are equal, nothing is translated.
         count : int
-            Number of bytes, a power of two of at least 4096.
+            Number of bytes, a power of two from 4096 to 1 GByte.
 
         Returns
         -------
