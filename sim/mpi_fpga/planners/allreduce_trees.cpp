@@ -66,7 +66,8 @@ class Exchange {
   }
 
   [[nodiscard]] std::vector<Parents> run() {
-    const std::size_t moves = std::min<std::size_t>(std::size_t{kMoves} * graph_.vertices * trees_.size(), kMost);
+    const std::size_t moves = std::min(
+        {std::size_t{kMoves} * graph_.vertices * trees_.size(), std::size_t{kMost}, kMostVisits / graph_.vertices});
     for (std::size_t i = 0; i < moves; ++i) {
       const std::uint32_t vertex = any(graph_.vertices), one = any(trees_.size()), other = any(trees_.size());
       if (one != other) attempt(one, other, vertex);
@@ -75,7 +76,8 @@ class Exchange {
   }
 
  private:
-  static constexpr unsigned kMoves = 100, kMost = 30'000;  ///< per vertex and tree; in total
+  static constexpr unsigned kMoves = 100, kMost = 30'000;                ///< per vertex and tree; in total
+  static constexpr std::size_t kMostVisits = kMost * std::size_t{4096};  ///< of vertices, which each move visits
 
   struct Shape {
     bool tree = false;

@@ -13,7 +13,7 @@ class Search {
   explicit Search(const PortGraph& graph) : graph_(graph), family_(graph.peers.size(), kNone) {}
 
   [[nodiscard]] std::vector<RingPath> run() {
-    if (!by_dimensions()) return {};
+    if (graph_.vertices > kMaxVertices || !by_dimensions()) return {};
     std::vector<RingPath> rings;
     std::minstd_rand random;
     for (std::size_t tries = kTries * graph_.vertices; tries > 0 && rings_ > families_; --tries) {
@@ -37,6 +37,7 @@ class Search {
   using Exit = PortGraph::End;  ///< a directed link, by the port where it leaves a vertex
   static constexpr std::uint8_t kNone = 0xFF;
   static constexpr std::size_t kTries = 1000;  ///< per vertex
+  static constexpr std::uint32_t kMaxVertices = 4096;
 
   /// Initial families: the rings of each dimension, whose links leave by one port and arrive at another.
   [[nodiscard]] bool by_dimensions() {

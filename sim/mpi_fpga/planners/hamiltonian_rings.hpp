@@ -19,7 +19,8 @@ struct RingPath {
 /// 1973, for two dimensions, M. Foregger, 1978, for three, J. Aubert and B. Schneider, 1982, for any number). They are
 /// built from the rings of each dimension: if opposite sides of a square belong to the rings of two dimensions, these
 /// exchange their sides unless that increases the number of rings. Deterministic per graph. None if links do not leave
-/// all vertices alike, as in a torus, or if the random search fails, as on many tori with a dimension of 2.
+/// all vertices alike, as in a torus, if the random search fails, as on many tori with a dimension of 2, or for more
+/// than 4096 vertices, for which it takes too long.
 [[nodiscard]] std::vector<RingPath> hamiltonian_rings(const PortGraph& graph);
 
 }  // namespace thalweg::mpi_fpga
