@@ -165,7 +165,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     for name in ("booksim", "smpicc", "smpirun"):
         parser.add_argument(f"--{name}", type=Path, default=Path(name), help="its path [default: found in PATH]")
     parser.add_argument("--repeats", type=int, default=5, help="of each measurement [default: %(default)s]")
-    parser.add_argument("--cycles", type=int, default=100_000, help="of traffic [default: %(default)s]")
+    parser.add_argument("--cycles", type=int, default=20_000, help="of traffic [default: %(default)s]")
     parser.add_argument("--seconds", type=float, default=2, help="of calls in a measurement [default: %(default)s]")
     options = parser.parse_args(words)
     for name in ("booksim", "smpicc", "smpirun"):
