@@ -149,8 +149,8 @@ class Server {
     // Sample taken while the thread ran outside MPI: `borders` and processor time.
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0, last_ns = 0;
-    std::chrono::steady_clock::time_point sampled{}, busy{};  ///< last sample, and last one that showed it running
-    std::optional<std::uint64_t> given_up{};  ///< `borders` between which time does not wait for it any more
+    std::chrono::steady_clock::time_point busy{};  ///< last sample that showed it running
+    std::optional<std::uint64_t> given_up{};       ///< `borders` between which time does not wait for it any more
     NativeCall native_call{};
   };
   struct Rank {

@@ -215,8 +215,8 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   watch(rank, client);
   const std::int64_t used = processor_ns(rank, client);
   const auto now = Clock::now();
-  const bool unseen = now - std::exchange(client.sampled, now) > kStarved;
-  if (unseen || used - client.last_ns > kIdleNs || seen != client.borders ||
+  const bool first = client.busy == Clock::time_point();
+  if (first || used - client.last_ns > kIdleNs || seen != client.borders ||
       (now - client.busy > kStarved && runs(rank, client)))
     client.busy = now;
   client.last_ns = used;
