@@ -15,7 +15,8 @@ template <class T>
 class Sparse {
  public:
   /// `make()` returns an entry's first value.
-  explicit Sparse(std::size_t size, std::function<T()> make = [] { return T(); })
+  explicit Sparse(
+      std::size_t size, std::function<T()> make = [] { return T(); })
       : entries_(size), make_(std::move(make)) {}
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }

@@ -8,13 +8,7 @@ namespace thalweg::mpi_fpga {
 
 Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows, std::uint32_t slot_flits,
              std::uint32_t batch)
-    : slot_flits_(slot_flits),
-      batch_(batch),
-      rows_(rows),
-      waits_(rows),
-      due_(ports),
-      banks_(links),
-      slow_(units) {
+    : slot_flits_(slot_flits), batch_(batch), rows_(rows), waits_(rows), due_(ports), banks_(links), slow_(units) {
   unused_.credits = slot_flits_;
 }
 

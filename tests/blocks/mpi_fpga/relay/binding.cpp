@@ -131,7 +131,8 @@ class Twin {
 
   void start(NodeId self) {
     self_ = self;
-    relay_.emplace(Relay::Sizes{kClasses, kRelayLanes, kFlits}, self, routes_, std::vector<std::uint8_t>(), layers_, peers_);
+    relay_.emplace(Relay::Sizes{kClasses, kRelayLanes, kFlits}, self, routes_, std::vector<std::uint8_t>(), layers_,
+                   peers_);
   }
   void load(const Inputs& in) {
     const top::route_entry_t entry = in.table_entry_i.get();
