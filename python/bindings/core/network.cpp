@@ -32,6 +32,7 @@ void set_routes(NetworkConfig& config, Table port, Table route_class) {
   for (const Table* table : {&port, &route_class})
     if (table->shape(0) != n || table->shape(1) != n)
       throw std::invalid_argument("a routing table must have one row per node and one column per destination");
+  config.grid_routes.reset();
   config.routes.resize(n * n);
   for (std::size_t i = 0; i < n * n; ++i) config.routes[i] = {port.data()[i], route_class.data()[i]};
 }

@@ -485,7 +485,8 @@ Counts Fabric::counts(unsigned number) {
   for (unsigned c = 0; c < config_.contexts; ++c)
     read(kResultRegisters + c, [read_back, c](auto data) { read_back->results[c] = part<std::uint32_t>(data, 0); });
   auto& time = assembly_.time();
-  for (unsigned waited = 0; !processor.idle() && waited < kPatience && time.next_due() != kNever; ++waited)
+  // Waits as long if nothing moves any more: hubs of hardware would rest some cycles later.
+  for (unsigned waited = 0; !processor.idle() && waited < kPatience; ++waited)
     for (const Tick end = time.now() + kStride * net_->clock.period; time.now() < end;) time.advance(end);
   const bool ended = processor.idle();
   read_back->complete = ended && node(number).host().failed_loads() == failed;
