@@ -10,6 +10,13 @@
 #include <cstdint>
 #include <cstring>
 
+// Open MPI 5 has the sessions of MPI 4, but names itself MPI 3.1.
+#if MPI_VERSION >= 4 || defined(MPI_SESSION_NULL)
+#define THALWEG_SESSIONS 1
+#else
+#define THALWEG_SESSIONS 0
+#endif
+
 namespace thalweg::mpi {
 
 /// Communicator of this process alone: not MPI_COMM_SELF if a program has sessions but no world.

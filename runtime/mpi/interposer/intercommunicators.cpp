@@ -83,7 +83,7 @@ int Intercomm_create(Native native, MPI_Comm local, int leader, MPI_Comm peer, i
   return create_between(native, *own, others, {}, kName, made, local);
 }
 
-#if MPI_VERSION >= 4
+#if THALWEG_SESSIONS
 int Intercomm_create_from_groups(Native native, MPI_Group local, int leader, MPI_Group remote, int remote_leader,
                                  const char* tag, MPI_Comm* made) {
   constexpr auto kName = "MPI_Intercomm_create_from_groups";

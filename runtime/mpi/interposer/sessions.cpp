@@ -12,7 +12,7 @@ namespace {
 
 bool has_world = false;
 
-#if MPI_VERSION >= 4
+#if THALWEG_SESSIONS
 std::vector<MPI_Session>& sessions() {
   static auto* const all = new std::vector<MPI_Session>;
   return *all;
@@ -78,7 +78,7 @@ void join() {
 
 MPI_Group world_group() {
   MPI_Group world = MPI_GROUP_NULL;
-#if MPI_VERSION >= 4
+#if THALWEG_SESSIONS
   if (!has_world) return group_of("mpi://WORLD");
 #endif
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -87,7 +87,7 @@ MPI_Group world_group() {
 
 void begin_world() {
   has_world = true;
-#if MPI_VERSION >= 4
+#if THALWEG_SESSIONS
   free_own_communicator();
 #endif
   join();
@@ -96,13 +96,13 @@ void begin_world() {
 
 void end_world() {
   has_world = false;
-#if MPI_VERSION >= 4
+#if THALWEG_SESSIONS
   if (!sessions().empty()) return renew_own_communicator();
 #endif
   process().finish();
 }
 
-#if MPI_VERSION >= 4
+#if THALWEG_SESSIONS
 int on::Session_init(Native native, const MPI_Session* session) {
   const int error = native();
   if (error != MPI_SUCCESS) return error;

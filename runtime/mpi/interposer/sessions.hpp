@@ -14,7 +14,7 @@ void begin_world();
 /// Called after PMPI_Finalize.
 void end_world();
 
-#if MPI_VERSION >= 4
+#if THALWEG_SESSIONS
 namespace on {
 
 int Session_init(Native native, const MPI_Session* session);
