@@ -29,6 +29,7 @@ class RtlHub final : public HubModel {
     net_ = {&net, at_net};
     bus_ = {&bus, at_bus};
     sim_.bind(net, at_net, bus, at_bus);
+    settling_.bind(net, bus);
   }
   void begin(Tick tick) override {
     if (tick == due_) return;  // simultaneous edges are one evaluation
@@ -43,12 +44,10 @@ class RtlHub final : public HubModel {
   [[nodiscard]] std::uint64_t beats_taken() const override { return sim_.beats_taken(); }
 
   void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) override {
-    bool comes = false;
     for (unsigned l = 0; l < kLinks; ++l) {
       auto& to = in_.links[l];
       to.valid = links[l].word != nullptr;
       to.credit_valid = links[l].credit.has_value();
-      comes |= to.valid || to.credit_valid;
       if (to.valid) {
         to.data = links[l].word->data;
         to.last = links[l].word->last;
@@ -57,7 +56,7 @@ class RtlHub final : public HubModel {
     }
     net_due_ = true;
     sim_.step_net(cycle, links);
-    advance_side(net_, bus_, cycle, comes || !sim_.net_idle(cycle + 1));
+    advance_side(net_, bus_, cycle, SimHub::comes(links) || !sim_.net_idle(cycle + 1));
   }
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) override {
     in_.memory_ready = ready;
@@ -67,14 +66,13 @@ class RtlHub final : public HubModel {
     sim_.step_bus(cycle, ready, reply);
     advance_side(bus_, net_, cycle, reply || !sim_.bus_idle(cycle + 1));
   }
-  [[nodiscard]] bool net_idle(Tick cycle) const override { return net_.domain->clock.edge(cycle) > awake_until_; }
-  [[nodiscard]] bool bus_idle(Tick cycle) const override { return bus_.domain->clock.edge(cycle) > awake_until_; }
+  [[nodiscard]] bool net_idle(Tick cycle) const override { return net_.domain->clock.edge(cycle) > settling_.until(); }
+  [[nodiscard]] bool bus_idle(Tick cycle) const override { return bus_.domain->clock.edge(cycle) > settling_.until(); }
+  [[nodiscard]] const Settling& settling() const override { return settling_; }
   [[nodiscard]] Hub::Report take_report() override { return sim_.take_report(); }
   [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const override { return sim_.unanswered(); }
 
  private:
-  static constexpr Tick kSettles = 32;  ///< cycles until a change on one side has passed all synchronizers
-
   struct Side {
     Domain* domain = nullptr;
     ComponentId component = 0;
@@ -84,8 +82,8 @@ class RtlHub final : public HubModel {
   void advance_side(const Side& own, const Side& other, Tick cycle, bool active) {
     const Clock clock = own.domain->clock;
     const Tick now = clock.edge(cycle);
-    if (active) awake_until_ = now + kSettles * std::max(clock.period, other.domain->clock.period);
-    if (now <= awake_until_) other.domain->wake(other.component, other.domain->clock.cycle_after(now));
+    if (active) settling_.active(now);
+    if (now <= settling_.until()) other.domain->wake(other.component, other.domain->clock.cycle_after(now));
   }
 
   /// A failed assertion of the hardware is a difference, too.
@@ -132,7 +130,8 @@ class RtlHub final : public HubModel {
   Side net_, bus_;
   HubCircuit::Inputs in_;
   HubCircuit::Outputs out_;
-  Tick due_ = -1, awake_until_ = -1;
+  Tick due_ = -1;
+  Settling settling_;
   bool net_due_ = false, bus_due_ = false;
 };
 

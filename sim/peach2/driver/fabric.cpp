@@ -255,6 +255,12 @@ std::uint64_t Fabric::progress() {
   return all;
 }
 
+Tick Fabric::settled() {
+  Tick last = 0;
+  for (unsigned n = 0; n < nodes(); ++n) last = std::max(last, node(n).hub().settling().rests());
+  return last;
+}
+
 bool Fabric::works() {
   for (unsigned n = 0; n < nodes(); ++n)
     if (node(n).processor().works()) return true;
@@ -284,8 +290,9 @@ void Fabric::advance(Tick until, std::vector<Completion>& completed) {
     }
     if (look_ <= time.now()) {
       if (time.next_due() == kNever) {
-        const Tick rest = std::max(time.now(), moved_ + 2 * stride);
-        time.advance(std::min(rest, end));
+        const Tick late = std::max<Tick>(0, settled() - look_);
+        const Tick rest = std::max(look_ + (late + stride - 1) / stride * stride, moved_ + 2 * stride);
+        time.advance(std::min(std::max(time.now(), rest), end));
         rests_ = time.now() >= rest;
         continue;
       }

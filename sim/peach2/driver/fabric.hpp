@@ -131,6 +131,8 @@ class Fabric final : public Engine {
   void report(unsigned node, Report& to);
   [[nodiscard]] std::uint64_t progress();
   [[nodiscard]] bool works();
+  /// When all hubs rest.
+  [[nodiscard]] Tick settled();
   /// Checks for progress at the end of a stride.
   void look();
 

@@ -47,6 +47,7 @@ class Forgetful final : public HubModel {
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) override { hub_->step_bus(cycle, ready, reply); }
   [[nodiscard]] bool net_idle(Tick cycle) const override { return hub_->net_idle(cycle); }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return hub_->bus_idle(cycle); }
+  [[nodiscard]] const Settling& settling() const override { return hub_->settling(); }
   [[nodiscard]] Hub::Report take_report() override { return hub_->take_report(); }
   [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const override { return hub_->unanswered(); }
 
