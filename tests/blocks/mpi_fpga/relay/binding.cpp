@@ -38,9 +38,9 @@ class Twin {
       out.src_valid_o.set_bit(p, sends && (!own || in.own_valid_i.bit(p)));
       if (sends) {
         const Packet& packet = pool_[relay_->offered(p)];
+        std::array header{packet.words[0], packet.words[1]};
         Packet addressed;
-        addressed.words[0] = packet.words[0];
-        addressed.words[1] = packet.words[1];
+        addressed.words = header;
         relay_->address(p, addressed);
         const unsigned flit = sent_[p];
         Word word;
