@@ -43,17 +43,14 @@ def prove(routes: GridRoutes, vc_mask: Sequence[Sequence[int]], virtual_channels
         for lower in range(higher):
             dependencies += _turns(dimensions[lower], dimensions[higher], channels)
     pairs = topology.nodes * (topology.nodes - 1)
-    return Proof(
-        algorithm=routes.algorithm,
-        nodes=topology.nodes,
-        links=len(topology.links),
-        channels=2 * len(topology.links) * virtual_channels,
-        route_classes=routes.classes,
+    return proof.figures(
+        topology,
+        routes,
+        virtual_channels,
         dependencies=dependencies,
-        cycles=0,
         longest_path=_longest(dimensions),
         average_path=sum(along.links_passed for along in dimensions) / pairs,
-        uniform_load=max(along.load for along in dimensions) / (topology.nodes - 1),
+        load=max(along.load for along in dimensions),
     )
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from thalweg.cluster.topology import Topology
 from thalweg.errors import CheckFailed
 from thalweg.route.acyclic import find_cycle
+from thalweg.route.grid import GridRoutes
 from thalweg.route.paths import Paths
 from thalweg.route.routes import KEEP_CLASS, NO_ROUTE, Routes
 
@@ -90,17 +91,39 @@ def prove(
     others = ~np.eye(topology.nodes, dtype=bool)
     edges = expand(dependencies(paths, channel, others, routes), routes.classes, vc_mask, virtual_channels)
     check_buffers(topology, edges, virtual_channels)
+    return figures(
+        topology,
+        routes,
+        virtual_channels,
+        dependencies=len(edges),
+        longest_path=paths.longest,
+        average_path=float(paths.steps[others].mean()),
+        load=int(loads(paths, channel, others).max()),
+    )
+
+
+def figures(
+    topology: Topology,
+    routes: Routes | GridRoutes,
+    virtual_channels: int,
+    *,
+    dependencies: int,
+    longest_path: int,
+    average_path: float,
+    load: int,
+) -> Proof:
+    """Returns the figures of proved routes; `load` is the number of routes over the busiest link."""
     return Proof(
         algorithm=routes.algorithm,
         nodes=topology.nodes,
         links=len(topology.links),
         channels=2 * len(topology.links) * virtual_channels,
         route_classes=routes.classes,
-        dependencies=len(edges),
+        dependencies=dependencies,
         cycles=0,
-        longest_path=paths.longest,
-        average_path=float(paths.steps[others].mean()),
-        uniform_load=float(loads(paths, channel, others).max() / (topology.nodes - 1)),
+        longest_path=longest_path,
+        average_path=average_path,
+        uniform_load=load / (topology.nodes - 1),
     )
 
 

@@ -259,7 +259,7 @@ def _run_collective(
 
 
 _FIRST = [Algorithm.TREES, Algorithm.HALVING, Algorithm.TREE, Algorithm.EXCHANGE, Algorithm.RING]
-"""Those that are never slow by far come first: the others need not be run to their end."""
+"""Order of the runs. The last ones can be many times slower than the fastest, and are stopped once they are slower."""
 
 
 def measure_collective(plan: CollectivePlan, progress: Progress = silent, workers: int = 1) -> Iterator[Measured]:

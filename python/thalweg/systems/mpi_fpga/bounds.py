@@ -70,8 +70,8 @@ _COLUMNS = 128
 class Network:
     """Input of the bounds, in bytes and ticks.
 
-    `links` holds (node, node, latency, rate) per direction; latency is the ticks from one router's input to the next
-    one's.
+    `links` holds (node, node, latency, rate) per direction, with the same latency in both; latency is the ticks from one
+    router's input to the next one's.
     """
 
     nodes: int
@@ -169,7 +169,7 @@ class Network:
         return found
 
     def distances(self, node: int) -> Ticks:
-        """Returns the ticks from a node to every node. Raises KeyError if there is one without a path."""
+        """Returns the ticks from a node to every node; `_FAR` without a path."""
         (distances,) = self.distances_from([node])
         return cast(Ticks, distances)
 
@@ -178,10 +178,14 @@ class Network:
         missing = [node for node in nodes if node not in self._known]
         for some in (missing[at : at + _COLUMNS] for at in range(0, len(missing), _COLUMNS)):
             self._known.update(zip(some, self._from(some, self._ends[2]).astype(np.int32), strict=True))
-        rows = np.stack([self._known[node] for node in nodes])
-        if (rows == np.int32(_FAR)).any():
-            raise KeyError("nodes without a path")
-        return rows
+        return np.stack([self._known[node] for node in nodes])
+
+    def between(self, node: int, others: Sequence[int]) -> Ticks:
+        """Returns the ticks from a node to some others. Raises KeyError if there is no path to one."""
+        distances: Ticks = self.distances(node)[others]
+        if (distances == _FAR).any():
+            raise KeyError(f"no path from node {node} to one of {others}")
+        return distances
 
     def hops(self, node: int) -> Ticks:
         """Returns the number of links from a node to every node."""
@@ -217,8 +221,8 @@ class _Ranks:
         return each
 
     def distance(self, rank: int) -> Ticks:
-        """Ticks between a rank and each one; links have the same latency in both directions."""
-        return self.network.distances(self.members[rank])[self.members]
+        """Ticks between a rank and each one."""
+        return self.network.between(self.members[rank], self.members)
 
     def to_others(self, rank: int, of_ranks: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums of distance and `of_ranks`, for each other rank."""
@@ -258,12 +262,12 @@ class _Ranks:
     def upwards(self, inclusive: bool) -> float:
         """Every rank's operand to all ranks above it, combined on its way: in an exclusive scan not from rank 0 to 1."""
         most = 0.0
-        distances = self.network.distances_from(self.members)[:, self.members]
+        self.network.distances_from(self.members)
         for low in self.all[:-1]:
             above = slice(low + 1, None)
             ends = np.maximum(self.size / self.out[low], self.size / self.into[above])
             combined = np.where(inclusive | (np.arange(low + 1, len(self.all)) > 1), self.lane, 0)
-            most = max(most, float((distances[low, above] + np.maximum(ends, combined)).max()))
+            most = max(most, float((self.distance(low)[above] + np.maximum(ends, combined)).max()))
         return most
 
     def carry(self) -> float:
@@ -354,4 +358,4 @@ def message_ticks(network: Network, source: int, destination: int, size: int, ho
     rate = max(rate for tail, _, _, rate in network.links if tail == source)
     if host:
         rate = min(rate, network.pcie_rate)
-    return int(network.distances(source)[destination]) + size / rate + (2 * network.pcie_latency if host else 0)
+    return int(network.between(source, [destination])[0]) + size / rate + (2 * network.pcie_latency if host else 0)

@@ -59,7 +59,7 @@ def parameters(
     network: Network, members: Sequence[int], host: bool = False, message_overhead: int | None = None
 ) -> LogGP:
     """Returns the parameters for ranks on the nodes `members`; with `message_overhead` in ticks, those of software."""
-    distances = (network.distances(node)[other] for node in members for other in members)
+    distances = (int(ticks) for node in members for ticks in network.between(node, members))
     rate = min(rate for *_, rate in network.links)
     overhead = float(network.pcie_latency if host else 0)
     if host:
