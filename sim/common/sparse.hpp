@@ -30,11 +30,6 @@ class Sparse {
   }
   /// The entry must have been used.
   [[nodiscard]] const T& operator[](std::size_t index) const { return *entries_[index]; }
-  template <class Visit>
-  void each(Visit&& visit) const {
-    for (const auto& entry : entries_)
-      if (entry) visit(*entry);
-  }
 
  private:
   std::vector<std::unique_ptr<T>> entries_;

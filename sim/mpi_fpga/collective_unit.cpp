@@ -24,7 +24,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.aggregation_units,
              config.collective.contexts, sizes_.slot, sizes_.credit_batch),
       contexts_(config.collective.contexts, [entries = in_flight_] { return Context(entries); }),
-      precedence_(config.collective.contexts, in_flight_),
+      precedence_(in_flight_),
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
       relay_(config, graph, self, ports()),

@@ -26,12 +26,13 @@ HostPort::HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, C
       downloads_(unit.queues() + 1),
       outgoing_(kMessagePackets) {
   const Share& share = config.router.share;
-  port_ = Pipe(kFlitBytes * static_cast<double>(share.flits) / share.cycles);
+  const Pipe port(kFlitBytes * static_cast<double>(share.flits) / share.cycles);
   const double dma = double{kFlitBytes} * config.host.dma_flits_per_cycle;
   const double pcie = config.host.pcie_bytes_per_tick;
   upload_pipe_ = download_pipe_ = Pipe(pcie > 0 ? std::min(pcie, dma) : dma);
-  for (Upload& upload : others_) upload.pipe = port_;
-  for (Download& download : downloads_) download.pipe = port_;
+  uploads_ = Growing(Upload{.pipe = port});
+  for (Upload& upload : others_) upload.pipe = port;
+  for (Download& download : downloads_) download.pipe = port;
 }
 
 void HostPort::begin_operation(OperationId id) {
@@ -61,9 +62,7 @@ bool HostPort::step(Tick now, bool arrivals) {
 // ------------------------------------------------------------------------------------------------ Towards the node
 
 HostPort::Upload& HostPort::upload(std::uint32_t source) {
-  if (source >= message_source_) return others_[source - message_source_];
-  if (source >= uploads_.size()) uploads_.resize(source + 1, {.pipe = port_});
-  return uploads_[source];
+  return source >= message_source_ ? others_[source - message_source_] : uploads_[source];
 }
 
 bool HostPort::has_room(std::uint32_t source) {

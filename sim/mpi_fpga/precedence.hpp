@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/sparse.hpp"
+#include "common/growing.hpp"
 
 namespace thalweg::mpi_fpga {
 
@@ -21,8 +21,7 @@ class Precedence {
     std::uint32_t reading = 0, writing = 0;
   };
 
-  Precedence(unsigned rows, unsigned entries)
-      : entry_count_(entries), rows_(rows, [entries] { return Row{0, std::vector<Entry>(entries)}; }) {}
+  explicit Precedence(unsigned entries) : entry_count_(entries), rows_(Row{0, std::vector<Entry>(entries)}) {}
 
   /// A row is loaded: its first operation uses entry 0.
   void load(unsigned row) { rows_[row].next = 0; }
@@ -48,18 +47,16 @@ class Precedence {
   /// Edges still used by operations earlier than the one in entry `entry`.
   [[nodiscard]] Edges held(unsigned row, unsigned entry) const {
     Edges held;
-    const Row* of = rows_.find(row);
-    for (unsigned earlier = of ? of->next : entry; earlier != entry; earlier = after(earlier)) {
-      held.reading |= of->entries[earlier].edges.reading;
-      held.writing |= of->entries[earlier].edges.writing;
+    for (unsigned earlier = rows_[row].next; earlier != entry; earlier = after(earlier)) {
+      held.reading |= rows_[row].entries[earlier].edges.reading;
+      held.writing |= rows_[row].entries[earlier].edges.writing;
     }
     return held;
   }
   /// Edges from which any operation of the row still reads.
   [[nodiscard]] std::uint32_t reading(unsigned row) const {
     std::uint32_t reading = 0;
-    if (const Row* of = rows_.find(row))
-      for (const Entry& entry : of->entries) reading |= entry.edges.reading;
+    for (const Entry& entry : rows_[row].entries) reading |= entry.edges.reading;
     return reading;
   }
 
@@ -76,7 +73,7 @@ class Precedence {
   [[nodiscard]] unsigned after(unsigned entry) const { return entry + 1 == entry_count_ ? 0 : entry + 1; }
 
   unsigned entry_count_;
-  Sparse<Row> rows_;
+  Growing<Row> rows_;
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -8,13 +8,14 @@ namespace thalweg::mpi_fpga {
 
 Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows, std::uint32_t slot_flits,
              std::uint32_t batch)
-    : slot_flits_(slot_flits), batch_(batch), rows_(rows), waits_(rows), due_(ports), banks_(links), slow_(units) {
-  unused_.credits = slot_flits_;
+    : slot_flits_(slot_flits), batch_(batch), waits_(rows), due_(ports), banks_(links), slow_(units) {
+  Edge unused;
+  unused.credits = slot_flits_;
+  rows_ = Growing<Growing<Edge>>(Growing<Edge>(unused));
 }
 
 bool Slots::settled(std::uint32_t row) const {
-  const auto* edges = rows_.find(row);
-  return !edges || std::ranges::all_of(*edges, [](const Edge& edge) { return edge.owed == 0; });
+  return std::ranges::all_of(rows_[row], [](const Edge& edge) { return edge.owed == 0; });
 }
 
 void Slots::push(Edge& edge, PacketId packet, unsigned flits, Tick now) {
@@ -45,9 +46,8 @@ void Slots::reported(unsigned port) {
 
 std::uint64_t Slots::credits_out() const {
   std::uint64_t out = 0;
-  rows_.each([&](const auto& edges) {
+  for (const auto& edges : rows_)
     for (const Edge& edge : edges) out += slot_flits_ - edge.credits;
-  });
   return out;
 }
 

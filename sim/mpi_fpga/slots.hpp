@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "common/growing.hpp"
 #include "common/ring.hpp"
-#include "common/sparse.hpp"
 #include "mpi_fpga/context_table.hpp"
 #include "mpi_fpga/packet.hpp"
 #include "mpi_fpga/slot_bank.hpp"
@@ -36,11 +36,7 @@ class Slots {
 
   /// Sets the link over which an edge's packets arrive. Credits are kept: those of the former row's edge may still
   /// arrive.
-  void load(std::uint32_t row, unsigned edge, unsigned link) {
-    std::vector<Edge>& edges = rows_[row];
-    if (edge >= edges.size()) edges.resize(edge + std::size_t{1}, unused_);
-    edges[edge].link = static_cast<std::uint8_t>(link);
-  }
+  void load(std::uint32_t row, unsigned edge, unsigned link) { at(row, edge).link = static_cast<std::uint8_t>(link); }
   /// True if all room freed in the row's slots has been returned as credits.
   [[nodiscard]] bool settled(std::uint32_t row) const;
 
@@ -121,21 +117,11 @@ class Slots {
   };
 
   void push(Edge& edge, PacketId packet, unsigned flits, Tick now);
-  /// Packets may arrive before their row is loaded.
-  [[nodiscard]] Edge& at(std::uint32_t row, unsigned edge) {
-    if (edge >= rows_[row].size()) [[unlikely]]
-      load(row, edge, 0);
-    return rows_[row][edge];
-  }
-  /// An edge that has not been used is in its first state.
-  [[nodiscard]] const Edge& at(std::uint32_t row, unsigned edge) const {
-    const auto* edges = rows_.find(row);
-    return edges && edge < edges->size() ? (*edges)[edge] : unused_;
-  }
+  [[nodiscard]] Edge& at(std::uint32_t row, unsigned edge) { return rows_[row][edge]; }
+  [[nodiscard]] const Edge& at(std::uint32_t row, unsigned edge) const { return rows_[row][edge]; }
 
   std::uint32_t slot_flits_, batch_;
-  Edge unused_;
-  Sparse<std::vector<Edge>> rows_;
+  Growing<Growing<Edge>> rows_;
   SlotWaits waits_;
   std::vector<SlotArrival> arrivals_;   ///< of this cycle
   std::vector<Ring<SlotAddress>> due_;  ///< per port

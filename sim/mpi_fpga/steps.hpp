@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
+#include "common/growing.hpp"
 #include "core/types.hpp"
 
 namespace thalweg::mpi_fpga {
@@ -15,12 +15,12 @@ namespace thalweg::mpi_fpga {
 class Steps {
  public:
   /// A process starts; its first step is stored in cycle `at`.
-  void start(std::uint32_t process, Tick at) { of(process) = {.kept = {at, kNever}, .current = 0}; }
+  void start(std::uint32_t process, Tick at) { processes_[process] = {.kept = {at, kNever}, .current = 0}; }
   /// The step of entry `place` is stored in cycle `at`.
-  void keep(std::uint32_t process, unsigned place, Tick at) { of(process).kept[place] = at; }
+  void keep(std::uint32_t process, unsigned place, Tick at) { processes_[process].kept[place] = at; }
   /// Advances to the next step and returns the entry that became free.
   unsigned advance(std::uint32_t process) {
-    Process& of = this->of(process);
+    Process& of = processes_[process];
     const unsigned former = of.current;
     of.kept[former] = kNever;
     of.current = 1 - former;
@@ -29,14 +29,11 @@ class Steps {
 
   /// True if the process's step was stored when it was selected, in the cycle before `now`.
   [[nodiscard]] bool known(std::uint32_t process, Tick now) const {
-    if (process >= processes_.size()) return false;
     const Process& of = processes_[process];
     return of.kept[of.current] < now;
   }
   /// Entry of the current step.
-  [[nodiscard]] unsigned place(std::uint32_t process) const {
-    return process < processes_.size() ? processes_[process].current : 0;
-  }
+  [[nodiscard]] unsigned place(std::uint32_t process) const { return processes_[process].current; }
 
  private:
   struct Process {
@@ -44,12 +41,7 @@ class Steps {
     unsigned current = 0;
   };
 
-  [[nodiscard]] Process& of(std::uint32_t process) {
-    if (process >= processes_.size()) processes_.resize(process + 1);
-    return processes_[process];
-  }
-
-  std::vector<Process> processes_;  ///< grows as they start
+  Growing<Process> processes_;
 };
 
 }  // namespace thalweg::mpi_fpga

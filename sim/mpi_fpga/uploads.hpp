@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "common/growing.hpp"
 #include "common/ring.hpp"
 
 namespace thalweg::mpi_fpga {
@@ -32,18 +32,16 @@ class Uploads {
   /// Calls give(process) if a process waits for the received announcement, and removes it.
   template <class Notify>
   void wake(Notify&& notify) {
-    if (has_arrival_ && std::exchange(of(received_).awaits, false)) notify(received_);
+    if (has_arrival_ && std::exchange(processes_[received_].awaits, false)) notify(received_);
   }
   void keep() {
-    if (has_arrival_) ++of(received_).there;
+    if (has_arrival_) ++processes_[received_].there;
   }
 
   /// Packets available for a process.
-  [[nodiscard]] unsigned there(std::uint32_t process) const {
-    return process < processes_.size() ? processes_[process].there : 0;
-  }
-  void take(std::uint32_t process) { --of(process).there; }
-  void await(std::uint32_t process) { of(process).awaits = true; }
+  [[nodiscard]] unsigned there(std::uint32_t process) const { return processes_[process].there; }
+  void take(std::uint32_t process) { --processes_[process].there; }
+  void await(std::uint32_t process) { processes_[process].awaits = true; }
 
  private:
   struct Process {
@@ -51,12 +49,7 @@ class Uploads {
     bool awaits = false;
   };
 
-  [[nodiscard]] Process& of(std::uint32_t process) {
-    if (process >= processes_.size()) processes_.resize(process + 1);
-    return processes_[process];
-  }
-
-  std::vector<Process> processes_;  ///< grows as they take packets
+  Growing<Process> processes_;
   Ring<std::uint32_t> announced_;
   bool has_arrival_ = false;
   std::uint32_t received_ = 0;  ///< in this cycle

@@ -38,7 +38,7 @@ class Twin {
     return static_cast<std::uint32_t>(port.get());
   }
 
-  Precedence precedence_{kRows, kEntries};
+  Precedence precedence_{kEntries};
 };
 
 /// Operations in their entries, whose processes add edges that no other process of theirs has, in one step or several,
