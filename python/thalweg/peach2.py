@@ -4,12 +4,12 @@
 from thalweg.systems.peach2.cluster import Cluster as Cluster
 from thalweg.systems.peach2.hubs import Group as Group
 from thalweg.systems.peach2.hubs import Hubs as Hubs
-from thalweg.systems.peach2.hubs import Kernel as Kernel
 from thalweg.systems.peach2.hubs import Memory as Memory
 from thalweg.systems.peach2.hubs import Node as Node
-from thalweg.systems.peach2.hubs import Operation as Operation
 from thalweg.systems.peach2.hubs import Reduction as Reduction
-from thalweg.systems.peach2.hubs import StaleRead as StaleRead
-from thalweg.systems.peach2.hubs import WritesLost as WritesLost
+from thalweg.systems.peach2.running import Kernel as Kernel
+from thalweg.systems.peach2.running import Operation as Operation
+from thalweg.systems.peach2.running import StaleRead as StaleRead
+from thalweg.systems.peach2.running import WritesLost as WritesLost
 
 __all__ = ["Cluster", "Group", "Hubs", "Kernel", "Memory", "Node", "Operation", "Reduction", "StaleRead", "WritesLost"]

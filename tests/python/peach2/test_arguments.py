@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.peach2 import _sim
-from thalweg.systems.peach2.hubs import DIRECTIONS, Group, Hubs, Memory, Node, Reduction, StaleRead, WritesLost
+from thalweg.systems.peach2.hubs import DIRECTIONS, Group, Hubs, Memory, Node, Reduction
 from thalweg.systems.peach2.routes import LINKS
+from thalweg.systems.peach2.running import StaleRead, WritesLost
 
 CLUSTER = "peach2-ring-4"
 KINDS: list[Any] = [None, "x", "7", b"7", 1.5, float("nan"), float("inf"), [], {}, object(), 1j, True, lambda: 0]

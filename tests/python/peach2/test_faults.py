@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.peach2 import _sim
-from thalweg.systems.peach2.hubs import Hubs, Node, WritesLost
+from thalweg.systems.peach2.hubs import Hubs, Node
+from thalweg.systems.peach2.running import WritesLost
 
 CLUSTER = "peach2-ring-4"
 ALL_PAGES = (1 << 27) - 1

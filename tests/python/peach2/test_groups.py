@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from thalweg.errors import InputError
-from thalweg.systems.peach2.hubs import Group, Hubs, Operation, Reduction
+from thalweg.systems.peach2.hubs import Group, Hubs, Reduction
+from thalweg.systems.peach2.running import Operation
 
 RESULT = 1 << 20
 SEEN = 2 << 20

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from thalweg.errors import FabricStopped
 from thalweg.systems.peach2 import raw
-from thalweg.systems.peach2.hubs import Hubs, Node, Operation, Reduction, WritesLost
+from thalweg.systems.peach2.hubs import Hubs, Node, Reduction
 from thalweg.systems.peach2.routes import register_of
+from thalweg.systems.peach2.running import Operation, WritesLost
 
 PAGE = 4096
 ALL_PAGES = (1 << 27) - 1

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from thalweg.errors import InputError
 from thalweg.systems.peach2 import _sim
-from thalweg.systems.peach2.hubs import Hubs, Memory, WritesLost
+from thalweg.systems.peach2.hubs import Hubs, Memory
+from thalweg.systems.peach2.running import WritesLost
 
 CLUSTER = "peach2-ring-4"
 MBYTE = 1 << 20

@@ -13,9 +13,10 @@ import numpy as np
 
 from thalweg.errors import FabricStopped
 from thalweg.systems.peach2 import raw
-from thalweg.systems.peach2.hubs import Node, WritesLost
+from thalweg.systems.peach2.hubs import Node
 from thalweg.systems.peach2.random_windows import ENGINE, PAGE, elsewhere, few
 from thalweg.systems.peach2.routes import EAST, NORTH, SOUTH, WEST, register_of
+from thalweg.systems.peach2.running import WritesLost
 
 if TYPE_CHECKING:
     from thalweg.systems.peach2.programs import Program

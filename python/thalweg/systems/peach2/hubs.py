@@ -20,12 +20,10 @@ names the argument, and has no effect.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -33,12 +31,20 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from thalweg.arguments import shown
 from thalweg.bench.operation import ENGINES, one_of
 from thalweg.cluster import of_system
-from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.errors import FabricStopped, InputError
 from thalweg.route.proof import BadRoutes
 from thalweg.systems.peach2 import _sim, rtl_engine
 from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, truth, type_of, whole
 from thalweg.systems.peach2.cluster import Cluster, pair_of
 from thalweg.systems.peach2.routes import LINKS, check_windows
+from thalweg.systems.peach2.running import (
+    Kernel,
+    Operation,
+    RecordedOperation,
+    StaleRead,
+    WritesLost,
+    translated_errors,
+)
 
 if TYPE_CHECKING:
     from thalweg.trace import Recorded
@@ -46,123 +52,6 @@ if TYPE_CHECKING:
 DIRECTIONS = ("inbound", "outbound")
 Sources = Sequence[tuple[int, int]]
 """Pairs of address and size in bytes."""
-
-
-class WritesLost(FabricStopped):
-    """Writes were refused or dropped; the message has a line for each.
-
-    The line is also the `error` of the write's operation, which is not `done`.
-    """
-
-
-class StaleRead(FabricStopped):
-    """Kernels read GPU memory before it was flushed, and got old data; the message has a line for each read.
-
-    The line is also the `error` of the kernel, which is not `done`. All operations have been executed.
-    """
-
-
-@contextmanager
-def _translated_errors() -> Iterator[None]:
-    """Translates the simulator's exceptions into InputError or other classes of thalweg.errors."""
-    try:
-        yield
-    except (ValueError, IndexError) as error:
-        raise InputError(str(error)) from None
-    except _sim.Difference as error:
-        raise CheckFailed(str(error)) from None
-    except _sim.WritesLost as error:
-        raise WritesLost(str(error)) from None
-    except _sim.StaleRead as error:
-        raise StaleRead(str(error)) from None
-
-
-class Operation:
-    """An operation of a node's processor, returned by methods of `Node` and `Group`.
-
-    Times are known once `Hubs.run` has ended.
-    """
-
-    def __init__(self, hubs: Hubs, times: _sim.Times) -> None:
-        self._hubs, self._times, self._stops = hubs, times, hubs.stops
-
-    @property
-    def span_us(self) -> tuple[float, float] | None:
-        """Start and end in us, or None before the start. The end is `inf` until the operation has ended."""
-        if self._times.begin < 0:
-            return None
-        return self.begin_us, self.end_us if self._times.end >= 0 else math.inf
-
-    @property
-    def done(self) -> bool:
-        """True if the operation has ended and none of its writes was refused or dropped."""
-        return self._times.end >= 0 and not self._times.error
-
-    @property
-    def error(self) -> str:
-        """The first refused or dropped write, with place and reason; empty if there is none."""
-        return self._times.error
-
-    @property
-    def begin(self) -> int:
-        """Start, in cycles of the packet clock since the start of the simulation.
-
-        Raises
-        ------
-        InputError
-            The operation has not started.
-        """
-        return self._run(self._times.begin)
-
-    @property
-    def end(self) -> int:
-        """End, in cycles of the packet clock since the start of the simulation.
-
-        Raises
-        ------
-        InputError
-            The operation has not ended, or a stopped run has discarded it.
-        """
-        return self._run(self._times.end)
-
-    @property
-    def begin_us(self) -> float:
-        return self.begin / self._hubs.cycles_per_us
-
-    @property
-    def end_us(self) -> float:
-        return self.end / self._hubs.cycles_per_us
-
-    @property
-    def time_us(self) -> float:
-        """Duration in us. Raises InputError as `end` does."""
-        return self.end_us - self.begin_us
-
-    def _run(self, cycle: int) -> int:
-        if cycle < 0 and self._stops != self._hubs.stops:
-            raise InputError("the operation never ended: a stopped run has discarded it")
-        if cycle < 0:
-            raise InputError("the operation has not been executed: call run() first")
-        return cycle
-
-
-class Kernel(Operation):
-    """An operation of a node's GPUs, returned by `Node.kernel`."""
-
-    @property
-    def seen(self) -> list[NDArray[np.uint8]]:
-        """The bytes that the kernel has read, by range. Raises InputError if it has not been executed."""
-        self._run(self._times.end)
-        return [np.frombuffer(data, np.uint8) for data in self._times.seen]
-
-
-class RecordedOperation(NamedTuple):
-    """A recorded operation: node, kind (such as `chain`), and details for the timeline."""
-
-    node: int
-    name: str
-    operation: Operation
-    about: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -204,7 +93,7 @@ class Memory:
     def write(self, at: int, values: ArrayLike) -> None:
         """Writes bytes or an array of numbers at byte `at`; takes no simulated time. Raises InputError."""
         data = bytes_of("values", values)
-        with _translated_errors():
+        with translated_errors():
             self.hubs._sim.write(self.node, self.number, whole("the place in a memory", at), data)
 
     def read(self, at: int, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
@@ -233,7 +122,7 @@ class Memory:
             whole("the place in a memory", at),
             whole("count x its type's bytes", whole("count", count) * kind.itemsize),
         )
-        with _translated_errors():
+        with translated_errors():
             return np.frombuffer(self.hubs._sim.read(self.node, self.number, place, size), kind)
 
 
@@ -326,7 +215,7 @@ class Group:
         All nodes of the group must take part. `sources` are pairs (address, bytes). Raises InputError.
         """
         number, brought = whole("node", node), _sources(sources)
-        with _translated_errors():
+        with translated_errors():
             operation = Operation(self._hubs, self._hubs._sim.reduce_in(self._sim, number, brought))
         self._hubs._keep(number, "reduce", operation, self.at, brought)
         return operation
@@ -386,7 +275,7 @@ class Node:
         old data, and `Hubs.run` raises StaleRead.
         """
         duration, ranges = real("ns", ns), rows("reads", reads, ("address", "bytes"))
-        with _translated_errors():
+        with translated_errors():
             kernel = Kernel(self.hubs, self._sim.kernel(self.number, duration, ranges))
         self.hubs._keep(self.number, "kernel", kernel, duration, ranges)
         return kernel
@@ -543,7 +432,7 @@ class Node:
 
     def counts(self) -> Mapping[str, Any]:
         """Reads the counters in the hub's registers. Raises InputError while operations of the node are pending."""
-        with _translated_errors():
+        with translated_errors():
             return dict(self._sim.counts(self.number))
 
     @property
@@ -551,7 +440,7 @@ class Node:
         return self.hubs._sim
 
     def _op(self, name: str, *arguments: Any) -> Operation:
-        with _translated_errors():
+        with translated_errors():
             operation = Operation(self.hubs, getattr(self._sim, name)(self.number, *arguments))
         self.hubs._keep(self.number, name, operation, *arguments)
         return operation
@@ -580,7 +469,7 @@ class Hubs:
             raise InputError(f"engine is {shown(engine)}; it must be one of {', '.join(ENGINES)}")
         self.cluster = of_system(Cluster, cluster)
         library = "" if one_of("engine", engine, ENGINES) == "sim" else str(rtl_engine.library(self.cluster))
-        with _translated_errors():
+        with translated_errors():
             self._sim = _sim.Hubs(self.cluster.assembly, self.cluster.windows, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
@@ -615,7 +504,7 @@ class Hubs:
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
         receive = [whole("memories", memory) for memory in listed("memories", memories)]
         at = whole("at", at)
-        with _translated_errors():
+        with translated_errors():
             return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster), receive))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
@@ -630,7 +519,7 @@ class Hubs:
             check_windows(self.cluster.topology, tables)
         except BadRoutes as error:
             raise InputError(f"windows: {error}") from None
-        with _translated_errors():
+        with translated_errors():
             self._sim.load(tables)
         self.run()
 
@@ -664,7 +553,7 @@ class Hubs:
             Kernels read data that were not yet visible to their GPU.
         """
         try:
-            with _translated_errors():
+            with translated_errors():
                 self._sim.run()
         except FabricStopped as stopped:
             self.stops += not isinstance(stopped, WritesLost | StaleRead)

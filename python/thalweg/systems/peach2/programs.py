@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from thalweg.errors import CheckFailed, FabricStopped
 from thalweg.systems.peach2 import arithmetic, disturbances, raw
 from thalweg.systems.peach2.cluster import Cluster
-from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Operation, Reduction, WritesLost
+from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Reduction
 from thalweg.systems.peach2.random_windows import ENGINE, PAGE, Rings, lands, load_random, way
 from thalweg.systems.peach2.routes import NORTH, Tables
+from thalweg.systems.peach2.running import Operation, WritesLost
 
 SOURCES = 1 << 14
 """Size of the area of sources in each memory, from byte 0 on, which is never written."""

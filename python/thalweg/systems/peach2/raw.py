@@ -10,7 +10,8 @@ import numpy as np
 
 from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.cluster import pair_of
-from thalweg.systems.peach2.hubs import Hubs, Node, Operation, Reduction
+from thalweg.systems.peach2.hubs import Hubs, Node, Reduction
+from thalweg.systems.peach2.running import Operation
 from thalweg.systems.peach2.spec import DmaDescriptor
 
 # as in sim/peach2/bus.hpp and control.hpp

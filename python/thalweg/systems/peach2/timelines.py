@@ -11,7 +11,8 @@ from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import with_links
 
 if TYPE_CHECKING:
-    from thalweg.systems.peach2.hubs import Hubs, RecordedOperation
+    from thalweg.systems.peach2.hubs import Hubs
+    from thalweg.systems.peach2.running import RecordedOperation
 
 
 _MEMORIES = ("the processor", "GPU 0", "GPU 1", "the hub")
