@@ -20,11 +20,17 @@ struct Arrivals {
   std::uint64_t words = 0;   ///< inputs at which a value has arrived
 };
 
+/// Ticks for which a reader keeps arrivals over wires of this latency: the writer may be a window ahead (Scheduler), which
+/// is no longer than the latency.
+constexpr std::size_t slots_for(Tick latency) {
+  return std::bit_ceil(2 * static_cast<std::size_t>(latency));
+}
+
 /// Which inboxes of a component have arrivals, per tick: at most 64, as bits.
 class Agenda {
  public:
   void reserve(Tick latency) {
-    const auto slots = std::bit_ceil(static_cast<std::size_t>(latency) + 1);
+    const auto slots = slots_for(latency);
     if (slots > slots_.size()) slots_.resize(slots);
   }
   void post(Tick at, std::uint64_t inbox) { slot(at) |= inbox; }
@@ -44,17 +50,22 @@ class Inbox {
     scheduler_ = &scheduler;
     component_ = component;
   }
+  [[nodiscard]] ComponentId component() const { return component_; }
   /// Arrivals are also noted as bit `index` of an agenda.
   void note_in(Agenda& agenda, unsigned index) {
     agenda_ = &agenda;
     noted_ = std::uint64_t{1} << index;
   }
 
+  /// Makes room for notifications of this latency. Call before the first one.
+  void expect(Tick latency) {
+    if (agenda_) agenda_->reserve(latency);
+  }
   /// Makes room for a wire of this latency. Call before the first write.
   void reserve(Tick latency) {
-    if (agenda_) agenda_->reserve(latency);
-    const auto slots = std::bit_ceil(static_cast<std::uint64_t>(latency) + 1);
-    if (slots <= std::uint64_t{mask_} + 1) return;
+    expect(latency);
+    const auto slots = slots_for(latency);
+    if (slots <= std::size_t{mask_} + 1) return;
     far_.resize(slots);
     mask_ = static_cast<std::uint32_t>(slots - 1);
   }
@@ -68,16 +79,18 @@ class Inbox {
     notify(at);
   }
 
+  /// Something for which no slot is kept arrives at `at`.
+  void notify(Tick at) {
+    scheduler_->wake(component_, at);
+    if (agenda_) agenda_->post(at, noted_);
+  }
+
   /// Call once in every step of the component.
   Arrivals take(Tick now) { return std::exchange(slot(now), {}); }
 
  private:
   static constexpr unsigned kNear = 4;  ///< most wires have a latency below this; their slots need no allocation
 
-  void notify(Tick at) {
-    scheduler_->wake(component_, at);
-    if (agenda_) agenda_->post(at, noted_);
-  }
   Arrivals& slot(Tick at) {
     const auto index = static_cast<std::size_t>(at) & mask_;
     return mask_ < kNear ? near_[index] : far_[index];
@@ -101,11 +114,27 @@ class EventWire {
       : reader_(&reader), shift_(shift), latency_(static_cast<std::uint32_t>(latency)) {
     reader.reserve(latency);
   }
-  void write(Tick now, std::uint64_t bits) { reader_->post_events(now + latency_, bits << shift_); }
+  /// Events that wait for the end of a window, as their reader is in another partition (Scheduler).
+  struct Kept {
+    Inbox* reader;
+    Tick at;
+    std::uint64_t bits;
+    void deliver() const { reader->post_events(at, bits); }
+  };
+  void keep_in(std::vector<Kept>& kept) { kept_ = &kept; }
+
+  void write(Tick now, std::uint64_t bits) {
+    const Kept events{reader_, now + latency_, bits << shift_};
+    if (kept_) [[unlikely]]
+      kept_->push_back(events);
+    else
+      events.deliver();
+  }
   [[nodiscard]] bool connected() const { return reader_ != nullptr; }
 
  private:
   Inbox* reader_ = nullptr;
+  std::vector<Kept>* kept_ = nullptr;
   std::uint32_t shift_ = 0;
   std::uint32_t latency_ = 1;
 };

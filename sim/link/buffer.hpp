@@ -53,6 +53,12 @@ class BuffersOf {
   /// The flit at the head; the channel must have an arrived flit.
   [[nodiscard]] const T& front(unsigned channel) const { return entries_[queues_[channel].head].flit; }
 
+  /// True if a flit has arrived by `now`.
+  [[nodiscard]] bool arrived(unsigned channel, Tick now) const {
+    const Queue& queue = queues_[channel];
+    return queue.count && entries_[queue.head].at <= now;
+  }
+
   /// Frees the entry at the head. True if the next flit has arrived by `now`.
   bool pop(unsigned channel, Tick now) {
     Queue& queue = queues_[channel];
@@ -87,10 +93,18 @@ class BuffersOf {
 };
 using FlitBuffers = BuffersOf<Flit>;
 
-/// Wire to the channels of one input port. One writer, at most one flit per tick.
+/// Wire to the channels of one input port, or to a queue for all channels. One writer, at most one flit per tick.
 template <class T>
 class WireOf {
  public:
+  /// A flit that waits for the end of a window, as its reader is in another partition (Scheduler).
+  struct Kept {
+    const WireOf* wire;
+    Tick at;
+    T flit;
+    void deliver() const { wire->append(at, flit.vc) = flit; }
+  };
+
   WireOf() = default;
   /// The latency, at least 1, is from the writer's step to the reader's, which is notified by bit (base + vc) % 64 of
   /// its inbox.
@@ -98,22 +112,38 @@ class WireOf {
       : inbox_(&inbox), buffers_(&buffers), base_(base), latency_(static_cast<std::uint32_t>(latency)) {
     inbox.reserve(latency);
   }
+  /// To a queue for all channels, whose reader finds the flits there; its inbox only wakes it.
+  WireOf(Inbox& inbox, BuffersOf<T>& queue, Tick latency)
+      : inbox_(&inbox), buffers_(&queue), latency_(static_cast<std::uint32_t>(latency)), merges_(true) {
+    inbox.expect(latency);
+  }
+  void keep_in(std::vector<Kept>& kept) { kept_ = &kept; }
 
   /// Returns the entry for a flit on channel `vc`. Its `vc` is set; the writer sets the rest.
   T& write(Tick now, unsigned vc) {
-    const unsigned channel = base_ + vc;
-    inbox_->post_word(now + latency_, channel % 64);
-    T& flit = buffers_->append(channel, now + latency_);
+    T& flit = kept_ ? kept_->emplace_back(this, now + latency_).flit : append(now + latency_, vc);
     flit.vc = static_cast<std::uint8_t>(vc);
     return flit;
   }
   [[nodiscard]] bool connected() const { return inbox_ != nullptr; }
 
  private:
+  T& append(Tick at, unsigned vc) const {
+    if (merges_) {
+      inbox_->notify(at);
+      return buffers_->append(0, at);
+    }
+    const unsigned channel = base_ + vc;
+    inbox_->post_word(at, channel % 64);
+    return buffers_->append(channel, at);
+  }
+
   Inbox* inbox_ = nullptr;
   BuffersOf<T>* buffers_ = nullptr;
+  std::vector<Kept>* kept_ = nullptr;
   std::uint32_t base_ = 0;
   std::uint32_t latency_ = 1;
+  bool merges_ = false;
 };
 using FlitWire = WireOf<Flit>;
 

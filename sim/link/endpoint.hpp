@@ -60,25 +60,23 @@ class FlitSink {
   static constexpr unsigned kMaxChannels = 16;
 
   [[nodiscard]] Inbox& inbox() { return inbox_; }
-  FlitWire connect(Tick latency, unsigned channels) {
-    buffers_.set_common_depth(0, channels, static_cast<unsigned>(latency) + 1);  // flits on the wire
-    return FlitWire(inbox_, buffers_, 0, latency);
+  FlitWire connect(Tick latency) {
+    queue_.set_depth(0, static_cast<unsigned>(slots_for(latency)));  // flits on the wire
+    return FlitWire(inbox_, queue_, latency);
   }
 
   /// The flit on the wires in `now`, or nullptr. Call it once in every step of the component. Valid until the next
   /// call.
   [[nodiscard]] const Flit* receive(Tick now) {
-    const auto arrived = inbox_.take(now).words;
-    if (!arrived) return nullptr;
-    const auto vc = static_cast<unsigned>(std::countr_zero(arrived));
-    flit_ = buffers_.front(vc);
-    buffers_.pop(vc, now);
+    if (!queue_.arrived(0, now)) return nullptr;
+    flit_ = queue_.front(0);
+    queue_.pop(0, now);
     return &flit_;
   }
 
  private:
   Inbox inbox_;
-  FlitBuffers buffers_;
+  FlitBuffers queue_;
   Flit flit_;
 };
 
@@ -96,7 +94,7 @@ class FlitReceiver {
     depth_ = depth;
     for (unsigned vc = 0; vc < channels; ++vc)
       flow_[vc] = FlowReceiver(flow, depth, static_cast<unsigned>(least_margin(1, share)));
-    return sink_.connect(latency, channels);
+    return sink_.connect(latency);
   }
 
   /// The flit on the wires in `now`, or nullptr. Call it once in every step of the component. Valid until the next

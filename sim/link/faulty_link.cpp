@@ -70,7 +70,7 @@ FaultyLink::FaultyLink(const FaultyLinkConfig& config, Scheduler& scheduler)
     side.sent.inbox().bind(scheduler, id);
     side.returned.bind(scheduler, id);
     // Latency from the grant to the output register.
-    side.from_output = side.sent.connect(2, config.virtual_channels);
+    side.from_output = side.sent.connect(2);
   }
   scheduler.wake(id, scheduler.now());
 }

@@ -48,6 +48,13 @@ struct CollectiveConfig {
   std::vector<UserOperator> operators;
   std::map<std::uint8_t, UserUnits> units;     ///< of collectives that move data, by code
   std::shared_ptr<const UnitLibrary> library;  ///< Verilated collective units for co-simulation; null: none
+};
+
+/// How the fabric is simulated. Results do not depend on it.
+struct SimulationConfig {
+  unsigned threads = 1;
+  /// For tests: false lets all nodes take turns in each tick, not in windows as long as the least latency between them.
+  bool windows = true;
   /// For tests: a node's unit and host port are stepped in each step of the node. std::logic_error if one changes
   /// without a cause, and would thus have been skipped wrongly.
   bool step_idle = false;
@@ -68,6 +75,7 @@ struct Sharing {
 struct FabricConfig : NetworkConfig {
   HostConfig host;
   CollectiveConfig collective;
+  SimulationConfig simulation;
 
   FabricConfig() : FabricConfig(NetworkConfig{}) {}
   FabricConfig(NetworkConfig network) : NetworkConfig(std::move(network)) {

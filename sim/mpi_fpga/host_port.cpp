@@ -52,11 +52,12 @@ void HostPort::begin_row(std::uint32_t context, unsigned bits) {
 bool HostPort::step(Tick now, bool arrivals) {
   send_flit(now);
   if (!turn_.empty()) start_uploads(now);
-  start_downloads(now);
+  // A packet of an all-to-all for this rank itself leaves room when the host takes it, which is used in the next cycle.
+  const bool freed = start_downloads(now) && !turn_.empty();
   if (arrivals || holding_) receive_flit(now);
   if (arrivals) sender_.update(now);
   const bool to_download = !arrived_.empty() && !downloads_.back().busy;  // arrived after this cycle's start_downloads
-  return (!outgoing_.empty() && sender_.ready(vc_)) || holding_ || to_download;
+  return (!outgoing_.empty() && sender_.ready(vc_)) || holding_ || to_download || freed;
 }
 
 // ------------------------------------------------------------------------------------------------ Towards the node
@@ -130,14 +131,16 @@ void HostPort::uploaded(std::uint32_t source, Tick now) {
 
 // ------------------------------------------------------------------------------------------------ Towards the host
 
-void HostPort::start_downloads(Tick now) {
+/// True if one has started.
+bool HostPort::start_downloads(Tick now) {
   const unsigned queues = static_cast<unsigned>(downloads_.size());
   const unsigned messages = queues - 1;
-  if (downloading_ && !kernel_) return;
+  if (downloading_ && !kernel_) return false;
   std::uint64_t ready = unit_.results(now);
   if (!arrived_.empty()) ready |= std::uint64_t{1} << messages;
   for (std::uint64_t rest = kernel_ ? ready : 0; rest; rest &= rest - 1)  // with a kernel, every queue has its own pipe
     if (downloads_[static_cast<std::size_t>(std::countr_zero(rest))].busy) ready &= ~(rest & -rest);
+  bool started = false;
   while (ready && (kernel_ || !downloading_)) {
     const unsigned queue = choose_queue_.pick(ready);
     choose_queue_.accept(queue, queues);
@@ -154,9 +157,10 @@ void HostPort::start_downloads(Tick now) {
                                                   : std::uint64_t{kHeaderBytes};
       end = std::max(pipe.pass(now, bytes), result.ready + config_.router.share.time(pool_[result.packet].flits));
     }
-    download.busy = downloading_ = true;
+    download.busy = downloading_ = started = true;
     events_.add({std::max(now + 1, end), Event::Kind::download, queue});
   }
+  return started;
 }
 
 void HostPort::store(const HostPacket& result) {

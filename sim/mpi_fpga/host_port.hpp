@@ -79,7 +79,7 @@ class HostPort {
   [[nodiscard]] bool has_room(std::uint32_t source);
   [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t source);
   void start_uploads(Tick now);
-  void start_downloads(Tick now);
+  bool start_downloads(Tick now);
   void store(const HostPacket& result);
   void send_flit(Tick now);
   void receive_flit(Tick now);

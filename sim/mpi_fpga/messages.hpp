@@ -2,6 +2,7 @@
 // Point-to-point messages in flight, from submission to arrival.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,8 +14,12 @@ namespace thalweg::mpi_fpga {
 
 using MessageId = std::uint32_t;
 
+/// The nodes of several partitions of a scheduler use it at once: between two advances, messages are added, and the ids of
+/// those removed become free.
 class Messages {
  public:
+  explicit Messages(unsigned partitions = 1) : removed_(partitions) {}
+
   /// A row for the table of the receiving node.
   struct TableRow {
     std::uint32_t context;
@@ -29,6 +34,7 @@ class Messages {
   };
 
   [[nodiscard]] MessageId add(const MessageRequest& request) {
+    free_removed();
     MessageId id = static_cast<MessageId>(messages_.size());
     if (free_.empty()) {
       messages_.emplace_back();
@@ -44,12 +50,29 @@ class Messages {
     messages_[id].row = std::make_unique<const TableRow>(row);
     return id;
   }
-  void remove(MessageId id) { free_.push_back(id); }
+  void remove(MessageId id, Tick now, unsigned partition) { removed_[partition].push_back({now, id}); }
   [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
 
  private:
+  struct Removed {
+    Tick at;
+    MessageId id;
+  };
+
+  /// In order of time and node: ids, which order simultaneous messages, do not depend on windows and partitions.
+  void free_removed() {
+    std::vector<Removed> all;
+    for (auto& removed : removed_) {
+      all.insert(all.end(), removed.begin(), removed.end());
+      removed.clear();
+    }
+    std::ranges::stable_sort(all, {}, &Removed::at);
+    for (const Removed& removed : all) free_.push_back(removed.id);
+  }
+
   std::vector<Message> messages_;
   std::vector<MessageId> free_;
+  std::vector<std::vector<Removed>> removed_;  ///< per partition
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -10,11 +10,11 @@
 namespace thalweg::mpi_fpga {
 
 Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
-           Scheduler& scheduler, std::vector<Ended>& ended)
+           Scheduler& scheduler, unsigned partition, std::vector<Ended>& ended)
     : messages_(messages),
       scheduler_(scheduler),
       ended_(ended),
-      id_(scheduler.add(*this)),
+      id_(scheduler.add(*this, partition)),
       pool_(config.collective.long_packet_flits),
       router_(make_router(config, graph, self)),
       unit_(config, graph, self, router_.ejected(), arrivals_, pool_, events_),
@@ -22,7 +22,7 @@ Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint
       commands_(config.collective.contexts),
       new_rows_(config.collective.contexts),
       generation_(config.collective.contexts),
-      step_idle_(config.collective.step_idle) {
+      step_idle_(config.simulation.step_idle) {
   router_.bind(scheduler, id_);
   const auto join = [&](FlitSender& sender, unsigned local) {
     sender.inbox().bind(scheduler, id_);
@@ -126,7 +126,6 @@ void Node::handle(const Event& event, Tick now) {
     case Event::Kind::complete:
       ended_.push_back(in_transit_.front());
       in_transit_.pop_front();
-      scheduler_.interrupt();
       break;
   }
 }
@@ -197,7 +196,7 @@ void Node::message_arrived(MessageId id, Tick now) {
   } else {
     complete(Ended::Kind::arrived, messages_[id].request.handle, now);
   }
-  messages_.remove(id);
+  messages_.remove(id, now, Scheduler::partition_of(id_));
 }
 
 /// The host sees the completion after the PCIe latency.
@@ -205,6 +204,7 @@ void Node::complete(Ended::Kind kind, Handle handle, Tick now) {
   const Tick at = now + std::max<Tick>(1, host_.latency());
   in_transit_.push_back({kind, handle, at});
   events_.add({at, Event::Kind::complete});
+  scheduler_.interrupt(id_, at);
 }
 
 }  // namespace thalweg::mpi_fpga

@@ -22,8 +22,9 @@ struct Ended {
 
 class Node final : public Component, private HostPort::Listener {
  public:
+  /// In partition `partition` of the scheduler; `ended`: the partition's.
   Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
-       Scheduler& scheduler, std::vector<Ended>& ended);
+       Scheduler& scheduler, unsigned partition, std::vector<Ended>& ended);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 

@@ -136,7 +136,20 @@ VcRouter make_router(const NetworkConfig& config, const Graph& graph, NodeId nod
 Tick horizon(const NetworkConfig& config) {
   Tick longest = 1;
   for (const auto& link : config.links) longest = std::max(longest, link.latency);
-  return longest + config.router.share.delay() + 2;
+  return static_cast<Tick>(slots_for(longest + config.router.share.delay() + 2));
+}
+
+Tick window(const NetworkConfig& config) {
+  Tick shortest = kNever;
+  for (const LinkConfig& link : config.links) shortest = std::min(shortest, link.faulty() ? 1 : link.latency);
+  return shortest;
+}
+
+void Crossing::deliver() {
+  for (const auto& flit : flits) flit.deliver();
+  for (const auto& bits : events) bits.deliver();
+  flits.clear();
+  events.clear();
 }
 
 std::string link_name(const LinkConfig& link) {
@@ -188,7 +201,7 @@ void connect_end(FaultyLink& link, unsigned end, const NetworkConfig& config, co
 }  // namespace
 
 std::vector<JoinedLink> connect_links(const NetworkConfig& config, std::span<VcRouter* const> routers,
-                                      Scheduler& scheduler) {
+                                      Scheduler& scheduler, std::span<Crossing> crossings) {
   std::vector<JoinedLink> faulty;
   for (std::size_t index = 0; index < config.links.size(); ++index) {
     const LinkConfig& link = config.links[index];
@@ -203,8 +216,16 @@ std::vector<JoinedLink> connect_links(const NetworkConfig& config, std::span<VcR
     const auto connect = [&](VcRouter& from, unsigned output, VcRouter& to, unsigned input) {
       const Share& share = config.router.share;
       const Tick latency = link.latency + share.delay() + 1;
-      const auto wire = to.connect_input(input, latency, from.events(output, link.latency));
-      const auto eject = to.ejected().empty() ? FlitWire{} : to.connect_ejection(input, latency);
+      const unsigned writer = Scheduler::partition_of(from.inbox().component());
+      const unsigned reader = Scheduler::partition_of(to.inbox().component());
+      EventWire back = from.events(output, link.latency);
+      if (reader != writer) back.keep_in(crossings[reader].events);
+      FlitWire wire = to.connect_input(input, latency, back);
+      FlitWire eject = to.ejected().empty() ? FlitWire{} : to.connect_ejection(input, latency);
+      if (reader != writer) {
+        wire.keep_in(crossings[writer].flits);
+        eject.keep_in(crossings[writer].flits);
+      }
       from.connect_output(output, wire, to.depth(input),
                           RateLimit(link.rate_flits * share.flits, link.rate_cycles * share.cycles), eject);
     };

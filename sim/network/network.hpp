@@ -41,10 +41,21 @@ struct JoinedLink {
 /// Reason why the link is stopped, with its name; empty if it is not.
 [[nodiscard]] std::string describe_failure(const JoinedLink& link, std::int64_t ticks_per_second);
 
+/// Ticks after which a node's step can affect another node: the least latency of a link, 1 with faults.
+[[nodiscard]] Tick window(const NetworkConfig& config);
+
+/// What is written in a window on wires from one partition of a scheduler to others.
+struct Crossing {
+  std::vector<FlitWire::Kept> flits;
+  std::vector<EventWire::Kept> events;
+  void deliver();
+};
+
 /// Connects the nodes' routers, routers[i] for node i, by the configuration's links. Each router's inbox must be bound
-/// to its component before. Returns the links with faults, to be kept as long as the routers.
+/// to its component before. `crossings`: one per partition of the scheduler. Returns the links with faults, to be kept as
+/// long as the routers.
 [[nodiscard]] std::vector<JoinedLink> connect_links(const NetworkConfig& config, std::span<VcRouter* const> routers,
-                                                    Scheduler& scheduler);
+                                                    Scheduler& scheduler, std::span<Crossing> crossings = {});
 
 /// Connects a unit's sender to an input port of its router, one cycle each way.
 void connect_sender(const RouterConfig& config, FlitSender& sender, VcRouter& router, unsigned port);

@@ -183,14 +183,14 @@ RtlRouter::~RtlRouter() = default;
 
 FlitWire RtlRouter::connect_input(unsigned port, Tick latency, EventWire back) {
   const unsigned first = port << bits_;
-  arriving_.set_common_depth(first, config_.virtual_channels, static_cast<unsigned>(latency) + 1);
+  arriving_.set_common_depth(first, config_.virtual_channels, static_cast<unsigned>(slots_for(latency)));
   back_[port] = back;
   return in_[port] = FlitWire(inbox(first), arriving_, first, latency);
 }
 
 /// The model itself ejects flits, so they use the same wire as others.
 FlitWire RtlRouter::connect_ejection(unsigned port, Tick, FlitSink& to) {
-  eject_[port] = to.connect(1, config_.virtual_channels);
+  eject_[port] = to.connect(1);
   return in_[port];
 }
 

@@ -23,9 +23,7 @@ class VcRouter::Pipeline final : public Stages {
   Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
   [[nodiscard]] unsigned depth(unsigned port) const override { return port_[port].depth; }
   FlitWire connect_input(unsigned port, Tick latency, EventWire back) override;
-  FlitWire connect_ejection(unsigned, Tick latency, FlitSink& to) override {
-    return to.connect(latency + 1, channels_);
-  }
+  FlitWire connect_ejection(unsigned, Tick latency, FlitSink& to) override { return to.connect(latency + 1); }
   void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject,
                       const Level* ready) override;
   bool step(Tick now) override;

@@ -96,8 +96,11 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
     : config_(checked(config)),
       graph_(config_),
       endpoint_(endpoint),
-      own_scheduler_(scheduler ? nullptr : std::make_unique<Scheduler>(horizon(config_))),
+      own_scheduler_(scheduler ? nullptr : make_scheduler(config_, endpoint)),
       scheduler_(scheduler ? scheduler : own_scheduler_.get()),
+      messages_(scheduler_->partitions()),
+      ended_(scheduler_->partitions()),
+      crossings_(scheduler_->partitions()),
       rows_in_use_(config_.nodes),
       flits_before_(std::size_t{config_.nodes} * config_.router.link_ports),
       unrouted_before_(config_.nodes) {
@@ -115,10 +118,30 @@ Fabric::~Fabric() {
 void Fabric::build() {
   std::vector<VcRouter*> routers;
   for (NodeId node = 0; node < config_.nodes; ++node) {
-    nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint_, messages_, *scheduler_, ended_));
+    const auto partition = static_cast<unsigned>(std::uint64_t{node} * scheduler_->partitions() / config_.nodes);
+    nodes_.push_back(
+        std::make_unique<Node>(config_, graph_, node, endpoint_, messages_, *scheduler_, partition, ended_[partition]));
     routers.push_back(&nodes_.back()->router());
   }
-  links_ = connect_links(config_, routers, *scheduler_);
+  links_ = connect_links(config_, routers, *scheduler_, crossings_);
+  if (own_scheduler_ && crossings_.size() > 1) scheduler_->after_windows([this] { deliver(); });
+}
+
+void Fabric::deliver() {
+  std::ranges::for_each(crossings_, &Crossing::deliver);
+}
+
+std::unique_ptr<Scheduler> Fabric::make_scheduler(const FabricConfig& config, Endpoint endpoint, Tick start) {
+  const SimulationConfig& simulation = config.simulation;
+  require(simulation.threads >= 1 && simulation.threads <= std::min<std::size_t>(64, config.nodes),
+          text("a simulation has 1 to 64 threads, and not more than nodes"));
+  const bool faults = std::ranges::any_of(config.links, &LinkConfig::faulty);
+  require(simulation.threads == 1 || !(faults || config.router.library || config.collective.library),
+          "a simulation with faults of links, or with RTL, has one thread");
+  auto scheduler = std::make_unique<Scheduler>(horizon(config), start, simulation.threads);
+  if (simulation.windows && endpoint == Endpoint::host)
+    scheduler->set_window(std::min(window(config), config.host.pcie_latency));
+  return scheduler;
 }
 
 // ------------------------------------------------------------------------------------------------- Communicators
@@ -418,23 +441,26 @@ Handle Fabric::expect(const PendingOperation& awaited) {
 }
 
 void Fabric::take_completed(std::vector<Completion>& completed) {
-  for (Ended& ended : ended_) {
+  const auto take = [&](Ended& ended) {
     if (ended.kind == Ended::Kind::collective || ended.kind == Ended::Kind::row) {
       PendingOperation& awaited = awaited_[ended.handle];
-      if (--awaited.parts > 0) continue;
+      if (--awaited.parts > 0) return;
       const Handle own = ended.handle;
       const bool is_new = record_end(ended);
       free_handles_.push_back(own);
-      if (!is_new) continue;
+      if (!is_new) return;
     } else if (journal_) {
       if (ended.kind == Ended::Kind::arrived)
         journal_->arrived(ended.handle);
       else if (!journal_->injected(ended.handle))
-        continue;
+        return;
     }
     completed.push_back({ended.handle, ended.at, ended.kind != Ended::Kind::injected});
+  };
+  for (auto& ended : ended_) {  // all of one tick, in the order of nodes
+    std::ranges::for_each(ended, take);
+    ended.clear();
   }
-  ended_.clear();
 }
 
 bool Fabric::record_end(Ended& ended) {
@@ -462,7 +488,7 @@ void Fabric::send(const MessageRequest& request, Tick at) {
 void Fabric::advance(Tick until, std::vector<Completion>& completed) {
   const std::size_t before = completed.size();
   while (completed.size() == before && (until == kNever ? !idle() : now() < until) && !failure_) {
-    scheduler_->advance(until == kNever ? scheduler_->next_due() + 1 : until);
+    scheduler_->advance(until);
     take_completed(completed);
     give_up_links();
   }

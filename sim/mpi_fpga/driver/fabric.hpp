@@ -61,6 +61,11 @@ class Fabric final : public CollectiveEngine {
   /// Appends the completions since the last call.
   void take_completed(std::vector<Completion>& completed);
   [[nodiscard]] bool idle() const override;
+  /// A scheduler of this configuration's nodes. Throws std::invalid_argument.
+  [[nodiscard]] static std::unique_ptr<Scheduler> make_scheduler(const FabricConfig& config, Endpoint endpoint,
+                                                                 Tick start = 0);
+  /// Hands on what nodes have written for nodes of other partitions of the scheduler, at the end of a window.
+  void deliver();
   [[nodiscard]] std::optional<Mismatch> mismatch() const override { return mismatch_; }
   [[nodiscard]] std::optional<std::string> failure() const override { return failure_; }
   [[nodiscard]] std::vector<Recovery> recoveries() const override { return recoveries_; }
@@ -154,7 +159,8 @@ class Fabric final : public CollectiveEngine {
   std::unique_ptr<Scheduler> own_scheduler_;
   Scheduler* scheduler_;
   Messages messages_;
-  std::vector<Ended> ended_;
+  std::vector<std::vector<Ended>> ended_;  ///< per partition of the scheduler
+  std::vector<Crossing> crossings_;        ///< per partition
   std::vector<PendingOperation> awaited_;  ///< by the nodes' handles for rows and collectives
   std::vector<Handle> free_handles_;       ///< free handles
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -67,10 +67,10 @@ void Fabric::restart(FabricConfig next) {
   for (NodeId node = 0; node < config_.nodes; ++node) unrouted_before_[node] = unrouted(node);
   links_.clear();
   nodes_.clear();
-  messages_ = {};
+  messages_ = Messages{};
   awaited_.clear();
   free_handles_.clear();
-  own_scheduler_ = std::make_unique<Scheduler>(horizon(next), now());
+  own_scheduler_ = make_scheduler(next, endpoint_, now());
   scheduler_ = own_scheduler_.get();
   config_ = std::move(next);
   graph_ = Graph(config_);

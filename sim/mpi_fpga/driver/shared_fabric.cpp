@@ -12,10 +12,15 @@
 namespace thalweg::mpi_fpga {
 
 SharedFabric::SharedFabric(const FabricConfig& config, const Sharing& sharing, Endpoint endpoint)
-    : job_of_node_(sharing.job_of_node), scheduler_(horizon(config) + kSubChannels) {
+    : job_of_node_(sharing.job_of_node) {
   check_sharing(config, sharing);
+  scheduler_ = Fabric::make_scheduler(config, endpoint);
   for (std::uint32_t job = 0; job < sharing.weights.size(); ++job)
-    parts_.push_back(std::make_unique<Fabric>(thalweg::mpi_fpga::part_of(config, sharing, job), endpoint, &scheduler_));
+    parts_.push_back(
+        std::make_unique<Fabric>(thalweg::mpi_fpga::part_of(config, sharing, job), endpoint, scheduler_.get()));
+  scheduler_->after_windows([this] {
+    for (const auto& part : parts_) part->deliver();
+  });
 }
 
 std::uint32_t SharedFabric::job_of(NodeId node) const {
@@ -60,7 +65,7 @@ void SharedFabric::send(const MessageRequest& request, Tick at) {
 void SharedFabric::advance(Tick until, std::vector<Completion>& completed) {
   const std::size_t before = completed.size();
   while (completed.size() == before && (until == kNever ? !idle() : now() < until)) {
-    scheduler_.advance(until == kNever ? scheduler_.next_due() + 1 : until);
+    scheduler_->advance(until);
     for (const auto& part : parts_) part->take_completed(completed);
   }
 }

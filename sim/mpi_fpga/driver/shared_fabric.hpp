@@ -22,7 +22,7 @@ class SharedFabric final : public CollectiveEngine {
   /// A job's fabric.
   [[nodiscard]] const Fabric& part(std::uint32_t job) const { return *parts_.at(job); }
 
-  [[nodiscard]] Tick now() const override { return scheduler_.now(); }
+  [[nodiscard]] Tick now() const override { return scheduler_->now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return parts_[0]->ticks_per_second(); }
   [[nodiscard]] Tick lookahead() const override { return parts_[0]->lookahead(); }
 
@@ -37,7 +37,7 @@ class SharedFabric final : public CollectiveEngine {
   /// Throws std::invalid_argument if the two nodes belong to different jobs.
   void send(const MessageRequest& request, Tick at) override;
   void advance(Tick until, std::vector<Completion>& completed) override;
-  [[nodiscard]] bool idle() const override { return scheduler_.next_due() == kNever; }
+  [[nodiscard]] bool idle() const override { return scheduler_->next_due() == kNever; }
   [[nodiscard]] std::optional<Mismatch> mismatch() const override;
   /// Totals over all jobs.
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
@@ -59,7 +59,7 @@ class SharedFabric final : public CollectiveEngine {
   [[nodiscard]] std::uint32_t job_of(NodeId node) const;
 
   std::vector<std::uint32_t> job_of_node_;
-  Scheduler scheduler_;
+  std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::unique_ptr<Fabric>> parts_;
 };
 

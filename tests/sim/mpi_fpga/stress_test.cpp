@@ -214,14 +214,16 @@ using Trace = std::vector<std::uint64_t>;
 
 /// One random cluster; several communicators at once, some freed and others created in their place during the run.
 /// `personal`: only all-to-alls.
-void run(std::uint64_t seed, bool personal, Links links, Count& count, bool step_idle = false, Trace* trace = nullptr) {
+void run(std::uint64_t seed, bool personal, Links links, Count& count, const SimulationConfig& simulation = {},
+         Trace* trace = nullptr) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random{seed};
   FabricConfig config = random_cluster(random);
   if (links == Links::bad || (links == Links::cut && random() % 2)) add_faults(config, random);
   if (links != Links::good) widen_margin(config);
   if (links == Links::cut) cut_links(config, random);
-  config.collective.step_idle = step_idle;
+  config.simulation = simulation;
+  config.simulation.threads = std::min(simulation.threads, config.nodes);
   World world(config, random() % 4 ? Endpoint::host : Endpoint::kernel);
   std::vector<NodeId> nodes(config.nodes - config.switches);
   std::iota(nodes.begin(), nodes.end(), 0u);
@@ -294,18 +296,32 @@ TEST(Stress, RandomFabrics) {
   runs(40, false);
 }
 
-// THALWEG_RUNS=250 runs a thousand fabrics twice.
-TEST(Stress, IdleBlocksAreSkippedWithoutEffect) {
+/// Compares two ways to simulate the same runs. THALWEG_RUNS=250 runs a thousand fabrics twice, or 500 without faults.
+void compare(const SimulationConfig& one, const SimulationConfig& other, bool faults) {
   const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", 4);
   Count seen;
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     for (const auto& [personal, links] :
          {std::pair{false, Links::good}, {true, Links::good}, {false, Links::bad}, {false, Links::cut}}) {
-      Trace skipping, stepping;
-      ASSERT_NO_FATAL_FAILURE(run(seed, personal, links, seen, false, &skipping));
-      ASSERT_NO_FATAL_FAILURE(run(seed, personal, links, seen, true, &stepping));
-      ASSERT_EQ(skipping, stepping) << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
+      if (links != Links::good && !faults) continue;
+      Trace traces[2];
+      ASSERT_NO_FATAL_FAILURE(run(seed, personal, links, seen, one, &traces[0]));
+      ASSERT_NO_FATAL_FAILURE(run(seed, personal, links, seen, other, &traces[1]));
+      ASSERT_EQ(traces[0], traces[1]) << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
     }
+}
+
+TEST(Stress, IdleBlocksAreSkippedWithoutEffect) {
+  compare({}, {.step_idle = true}, true);
+}
+
+TEST(Stress, WindowsHaveNoEffect) {
+  compare({}, {.windows = false}, true);
+}
+
+TEST(Stress, ThreadsHaveNoEffect) {
+  compare({}, {.threads = 2}, false);
+  compare({.windows = false}, {.threads = 3}, false);
 }
 
 TEST(Stress, RandomAllToAlls) {
