@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -11,16 +12,17 @@
 
 namespace thalweg {
 
-/// Between two calls of run(), a thread that is soon needed again waits actively.
+/// The caller of run() and its helpers take one part after the other, so that a helper that the system does not let run
+/// delays no other part. A helper that is soon needed again waits actively.
 class Team {
  public:
-  /// `part`: executed by run() for 0 to `threads` - 1, each by a thread of its own, 0 by the caller's.
-  Team(unsigned threads, std::function<void(unsigned)> part) : part_(std::move(part)), failed_(threads) {
-    for (unsigned index = 1; index < threads; ++index) helpers_.emplace_back([this, index] { help(index); });
+  /// `part`: executed by each run() for 0 to `parts` - 1, by as many threads at most.
+  Team(unsigned parts, std::function<void(unsigned)> part) : parts_(parts), part_(std::move(part)), failed_(parts) {
+    for (unsigned helper = 1; helper < parts; ++helper) helpers_.emplace_back([this] { help(); });
   }
   ~Team() {
     over_ = true;
-    begin();
+    begin(parts_);
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -28,46 +30,64 @@ class Team {
   /// Throws what a part throws, the first one's if several do.
   void run() {
     if (helpers_.empty()) return part_(0);
-    running_.store(static_cast<unsigned>(helpers_.size()), std::memory_order_relaxed);
-    begin();
-    attempt(0);
-    for (unsigned left; (left = running_.load(std::memory_order_acquire)) > 0;) wait(running_, left);
+    ended_.store(0, std::memory_order_relaxed);
+    begin(0);
+    take_parts(round_);
+    await(ended_, [this](unsigned ended) { return ended == parts_; });
     for (std::exception_ptr& failed : failed_)
       if (failed) std::rethrow_exception(std::exchange(failed, nullptr));
   }
 
  private:
-  static constexpr unsigned kPatience = 20'000;  ///< looks before a thread sleeps
+  static constexpr unsigned kLooks = 10'000;  ///< before a thread sleeps
 
-  static void wait(const std::atomic<unsigned>& value, unsigned old) {
-    for (unsigned look = 0; look < kPatience; ++look)
-      if (value.load(std::memory_order_acquire) != old) return;
-    value.wait(old, std::memory_order_acquire);
+  [[nodiscard]] static std::uint32_t round_of(std::uint64_t next) { return static_cast<std::uint32_t>(next >> 32); }
+  [[nodiscard]] static unsigned part_of(std::uint64_t next) { return static_cast<unsigned>(next); }
+
+  void begin(unsigned first) {
+    next_.store(std::uint64_t{++round_} << 32 | first, std::memory_order_release);
+    next_.notify_all();
   }
-  void begin() {
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-  }
-  void attempt(unsigned index) {
-    try {
-      part_(index);
-    } catch (...) {
-      failed_[index] = std::current_exception();
-    }
-  }
-  void help(unsigned index) {
-    for (unsigned round = 0;; ++round) {
-      wait(round_, round);
-      if (over_) return;
-      attempt(index);
-      if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
+
+  /// Waits until `done` holds for the value.
+  template <class Value, class Done>
+  static Value await(const std::atomic<Value>& value, Done&& done) {
+    for (unsigned look = 0;; ++look) {
+      const Value now = value.load(std::memory_order_acquire);
+      if (done(now)) return now;
+      if (look >= kLooks) value.wait(now, std::memory_order_acquire);
     }
   }
 
+  void take_parts(std::uint32_t round) {
+    for (std::uint64_t next = next_.load(std::memory_order_acquire);
+         round_of(next) == round && part_of(next) < parts_;) {
+      if (!next_.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel)) continue;
+      const unsigned part = part_of(next);
+      try {
+        part_(part);
+      } catch (...) {
+        failed_[part] = std::current_exception();
+      }
+      if (ended_.fetch_add(1, std::memory_order_acq_rel) + 1 == parts_) ended_.notify_one();
+      next = next_.load(std::memory_order_acquire);
+    }
+  }
+
+  void help() {
+    for (std::uint32_t round = 0; !over_;) {
+      round = round_of(await(next_, [round](std::uint64_t next) { return round_of(next) != round; }));
+      take_parts(round);
+    }
+  }
+
+  unsigned parts_;
   std::function<void(unsigned)> part_;
   std::vector<std::exception_ptr> failed_;
-  std::atomic<unsigned> round_ = 0, running_ = 0;
-  bool over_ = false;
+  std::uint32_t round_ = 0;
+  alignas(64) std::atomic<std::uint64_t> next_ = 0;  ///< round, and its next part
+  alignas(64) std::atomic<unsigned> ended_ = 0;      ///< parts
+  std::atomic<bool> over_ = false;
   std::vector<std::jthread> helpers_;  // last: joined first
 };
 

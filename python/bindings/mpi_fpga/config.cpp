@@ -106,5 +106,9 @@ void bind_config(nb::module_& module) {
                                           "A network whose nodes have hosts and collective units.")
       .def(nb::init<>())
       .def_rw("host", &FabricConfig::host)
-      .def_rw("collective", &FabricConfig::collective);
+      .def_rw("collective", &FabricConfig::collective)
+      .def_prop_rw(
+          "threads", [](const FabricConfig& self) { return self.simulation.threads; },
+          [](FabricConfig& self, unsigned threads) { self.simulation.threads = threads; },
+          "Threads that step the nodes; results do not depend on their number.");
 }

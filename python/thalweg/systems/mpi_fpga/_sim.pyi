@@ -213,6 +213,13 @@ class FabricConfig(thalweg._core.NetworkConfig):
     @collective.setter
     def collective(self, arg: CollectiveConfig, /) -> None: ...
 
+    @property
+    def threads(self) -> int:
+        """Threads that step the nodes; results do not depend on their number."""
+
+    @threads.setter
+    def threads(self, arg: int, /) -> None: ...
+
 class Endpoint(enum.Enum):
     """Endpoint of operations."""
 

@@ -265,10 +265,12 @@ _FIRST = [Algorithm.TREES, Algorithm.HALVING, Algorithm.TREE, Algorithm.EXCHANGE
 def measure_collective(plan: CollectivePlan, progress: Progress = silent, workers: int = 1) -> Iterator[Measured]:
     """Measures each size, from an idle network, all ranks starting at once. `auto` is the fastest algorithm at that size.
 
-    Up to `workers` simulations run in parallel; results do not depend on their number. Raises FabricStopped if an
-    operation never ends.
+    Up to `workers` simulations run in parallel, or one with several threads; results do not depend on their number.
+    Raises FabricStopped if an operation never ends.
     """
     config = plan.cluster.fabric_config()
+    if config.threads > 1:
+        workers = 1
     network = network_of(config, plan.cluster)
     us = 1e6 / config.ticks_per_second
     algorithms = plan.algorithms

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from thalweg.bench.operation import cores
 from thalweg.cluster import Shown, topology
 from thalweg.cluster.file import changes, layers, named_after, path_of, presets, topology_of
 from thalweg.cluster.topology import MAX_GRID_NODES, MAX_NODES, Topology
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga._sim import FabricConfig, UnitLibrary
     from thalweg.systems.mpi_fpga.kinds import Kinds
 
+THREADED_NODES = 1024
+"""From here on a tick has enough work for several threads, also if links have the least latency."""
+MAX_THREADS = 64
+
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
 
@@ -61,15 +66,16 @@ class Cluster:
     routers: RouterLibrary | None = None  #: RTL routers of its fabrics; None: the simulator's
     units: UnitLibrary | None = None  #: RTL collective units that run beside the simulator's; None: none
     of_kinds: Kinds | None = None  #: if its file has [node.*] and [link.*]
+    chosen_threads: int | None = None  #: of a simulation; None: `threads` chooses
 
     def __repr__(self) -> str:
         return f"<cluster {self.name}: {self.topology.hosts} nodes>"
 
     @staticmethod
-    def load(name: str | Path, faults: str | None = None) -> Cluster:
-        """Loads a preset, a file, or a shape such as `torus:8x8`, optionally with `faults` (`tables.with_faults`). Raises
-        InputError."""
-        return _loaded(_find(str(name)), str(name), faults)
+    def load(name: str | Path, faults: str | None = None, threads: int | None = None) -> Cluster:
+        """Loads a preset, a file, or a shape such as `torus:8x8`, optionally with `faults` (`tables.with_faults`), and with
+        a number of threads of a simulation, on which results do not depend. Raises InputError."""
+        return replace(_loaded(_find(str(name)), str(name), faults), chosen_threads=threads)
 
     @staticmethod
     def load_file(file: Path) -> Cluster:
@@ -99,6 +105,20 @@ class Cluster:
     def engine(self) -> str:
         """The engine that executes operations."""
         return "rtl" if self.units else "rtl-routers" if self.routers else "sim"
+
+    @property
+    def threads(self) -> int:
+        """Threads of a simulation: the chosen number, else that of processor cores for a large cluster. Raises InputError."""
+        alone = "link faults" if self.has_faults else "RTL" if self.engine != "sim" else ""
+        if self.chosen_threads is None:
+            return 1 if alone or self.topology.nodes < THREADED_NODES else min(cores(), MAX_THREADS)
+        if alone and self.chosen_threads > 1:
+            raise InputError(f"--threads is {self.chosen_threads}; a simulation with {alone} has one thread")
+        if not 1 <= self.chosen_threads <= min(self.topology.nodes, MAX_THREADS):
+            raise InputError(
+                f"--threads is {self.chosen_threads}; {self.name} has 1 to {min(self.topology.nodes, MAX_THREADS)}"
+            )
+        return self.chosen_threads
 
     @property
     def cycles_per_second(self) -> int:
@@ -387,6 +407,7 @@ class Cluster:
         config = _sim.FabricConfig()
         config.ticks_per_second = self.cycles_per_second
         config.nodes = self.topology.nodes
+        config.threads = self.threads
         config.switches = self.topology.nodes - self.topology.hosts
         config.grid = list(self.topology.size) if self.topology.is_whole_grid else []
         links = []

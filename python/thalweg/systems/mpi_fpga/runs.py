@@ -144,10 +144,10 @@ class RunSettings:
         return report_of(result, config, cluster, nodes, self.reproducible, instances_of, timeline)
 
 
-def smallest(nodes: int, faults: str | None = None) -> Cluster:
+def smallest(nodes: int, faults: str | None = None, threads: int | None = None) -> Cluster:
     """Returns the smallest preset torus with at least `nodes` nodes. Raises InputError."""
     for preset in DEFAULT_CLUSTERS:
-        cluster = Cluster.load(preset, faults)
+        cluster = Cluster.load(preset, faults, threads)
         if cluster.topology.hosts >= nodes:
             return cluster
     raise InputError(f"no preset has {nodes} nodes: give --cluster, such as torus:8x8x{-(-nodes // 64)}")

@@ -16,6 +16,7 @@ from thalweg.errors import InputError
 from thalweg.launch import placement
 from thalweg.systems.mpi_fpga import SYSTEM, bench, operations
 from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.commands.threads import threads_option
 from thalweg.systems.mpi_fpga.faults import faults_option, recovery_text
 from thalweg.systems.mpi_fpga.operations import OPERATIONS
 from thalweg.systems.mpi_fpga.rtl_engine import ENGINES
@@ -111,12 +112,14 @@ _OPTIONS: dict[str, Option] = {
 def _of_sizes(name: str) -> click.Command:
     """Returns the subcommand of a collective or of messages, with its options."""
 
-    def run(cluster_name: str, faults: str | None, outputs: Outputs, **options: Any) -> None:
-        plan = OPERATIONS[name].plan(Cluster.load(cluster_name, faults), **options)
+    def run(cluster_name: str, faults: str | None, threads: int | None, outputs: Outputs, **options: Any) -> None:
+        plan = OPERATIONS[name].plan(Cluster.load(cluster_name, faults, threads), **options)
         _print_recoveries(measure(plan, outputs, COLUMNS, workers=cores()))
 
     options = [_OPTIONS[option] for option in OPERATIONS[name].options]
-    return click.command(name, help=SYSTEM.operations[name].help)(_options(_common, *options)(outputs(run)))
+    return click.command(name, help=SYSTEM.operations[name].help)(
+        _options(_common, threads_option, *options)(outputs(run))
+    )
 
 
 class Load(click.ParamType[float | str]):

@@ -16,6 +16,7 @@ from thalweg.launch import placement as placements
 from thalweg.systems.mpi_fpga import runs
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.commands.run_settings import print_run, run_settings
+from thalweg.systems.mpi_fpga.commands.threads import threads_option
 from thalweg.systems.mpi_fpga.faults import faults_option
 from thalweg.systems.mpi_fpga.rtl_engine import ENGINES
 from thalweg.systems.mpi_fpga.runs import RunSettings
@@ -39,6 +40,7 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
     help="Preset, cluster file, or shape. [default: the smallest preset torus that is large enough]",
 )
 @faults_option
+@threads_option
 @placements.option
 @click.option(
     "--engine",
@@ -68,6 +70,7 @@ def command(
     ranks_per_node: int,
     cluster: str | None,
     faults: str | None,
+    threads: int | None,
     placement: str,
     engine: str,
     settings: RunSettings,
@@ -83,9 +86,9 @@ def command(
     (a rank died, a deadlock, inconsistent ranks), 125 for bad input.
     """
     if cluster is not None:
-        loaded = Cluster.load(cluster, faults)
+        loaded = Cluster.load(cluster, faults, threads)
     else:
-        loaded = runs.smallest(-(-(ranks or 1) // ranks_per_node), faults)
+        loaded = runs.smallest(-(-(ranks or 1) // ranks_per_node), faults, threads)
     pictures = Pictures(trace_file, page_file)
     how = (settings, ranks, ranks_per_node, placement, engine, instances)
     report = runs.run_program(program, loaded, *how, record=bool(pictures))
