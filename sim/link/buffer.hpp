@@ -3,7 +3,7 @@
 // before it is sent, so it is written there at once, and enters the queue on arrival.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -21,13 +21,11 @@ class BuffersOf {
   static constexpr unsigned kMaxChannels = 128;
 
   /// Sets a channel's depth; call before the first flit. The default depth is 0.
-  void set_depth(unsigned channel, unsigned flits) {
-    queues_[channel].depth = static_cast<std::uint16_t>(flits);
-    add_places(flits);
-  }
+  void set_depth(unsigned channel, unsigned flits) { set_common_depth(channel, 1, flits); }
 
   /// Sets a shared depth of `flits` for `channels` channels from `first`.
   void set_common_depth(unsigned first, unsigned channels, unsigned flits) {
+    queues_.resize(std::max<std::size_t>(queues_.size(), first + channels));
     for (unsigned channel = first; channel < first + channels; ++channel)
       queues_[channel].depth = static_cast<std::uint16_t>(flits);
     add_places(flits);
@@ -89,7 +87,7 @@ class BuffersOf {
   std::uint16_t free_ = 0;
   std::vector<Entry> entries_;  ///< grows to the most flits that it has held
   std::size_t places_ = 0;      ///< depth of all queues
-  std::array<Queue, kMaxChannels> queues_{};
+  std::vector<Queue> queues_;
 };
 using FlitBuffers = BuffersOf<Flit>;
 

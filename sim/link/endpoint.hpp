@@ -59,6 +59,8 @@ class FlitSink {
  public:
   static constexpr unsigned kMaxChannels = 16;
 
+  FlitSink() { queue_.set_depth(0, 0); }  // nothing arrives until it is connected
+
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   FlitWire connect(Tick latency) {
     queue_.set_depth(0, static_cast<unsigned>(slots_for(latency)));  // flits on the wire

@@ -229,7 +229,7 @@ class CollectiveUnit {
     Row row;
     std::uint32_t started = 0;  ///< operations started
     std::uint32_t on_tree = 0;  ///< those that use the tree; all at a vertex without a rank
-    std::array<Edge, kMaxEdges> edges;
+    Growing<Edge> edges;
     Sparse<OperationState> operations;
     std::vector<std::uint8_t> announced;  ///< per rank: its announced all-to-alls, one bit per sequence number
   };

@@ -2,11 +2,11 @@
 // The communicator table: a node's row for each communicator of which it is a vertex.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <functional>
 
+#include "common/growing.hpp"
 #include "core/types.hpp"
 
 namespace thalweg::mpi_fpga {
@@ -43,12 +43,12 @@ struct Row {
   std::uint32_t label = 0, below = 0;  ///< labels of this vertex and its subtree: [label, label + below)
   std::uint32_t used = 0;              ///< edges in use, as bits
   std::uint32_t up = 0, down = 0;      ///< tree edges, as bits; no up edge at the top
-  std::array<Edge, kMaxEdges> edges{};
+  Growing<Edge> edges;                 ///< kMaxEdges at most
 
-  std::array<Stage, kRankBits> stages{};
+  Growing<Stage> stages;  ///< kRankBits at most
   unsigned stage_count = 0;
   /// Edge, as a bit, to the rank whose number differs in bit k alone; 0: none.
-  std::array<std::uint32_t, kRankBits> doubling{};
+  Growing<std::uint32_t> doubling;
   std::uint32_t fold = 0;  ///< edge, as a bit, to the rank whose operand is folded in before the stages
   bool beyond = false;     ///< this rank takes no part in the stages: its operand is folded in
 

@@ -80,16 +80,15 @@ class VcRouter::Pipeline final : public Stages {
   std::uint64_t unrouted_ = 0;  ///< flits
   std::uint64_t limited_ = 0;   ///< output ports whose link does not accept a flit in every cycle
   std::array<Inbox, kChannels / 64> inbox_;
-  std::array<Port, std::min(kMaxPorts, kChannels)> port_;
   std::array<Input, kChannels> input_;
   std::array<Output, kChannels> output_;
   FlitBuffers buffers_;
   std::array<FlowReceiver, kChannels> stop_;  ///< with margin flow control
-  std::array<RateLimit, kMaxPorts> rate_;     ///< per output port
+  std::vector<RateLimit> rate_;               ///< per output port
   RouteTable table_;
   Share share_;
-  std::array<RateLimit, kMaxPorts>
-      read_rate_;                    ///< per input port, if the share is narrow; all outputs then have a limit
+  std::vector<RateLimit> read_rate_;  ///< per input port, if the share is narrow; all outputs then have a limit
+  std::vector<Port> port_;
   std::vector<const Level*> ready_;  ///< per output port; null: always ready
 };
 
@@ -101,8 +100,10 @@ VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, Rout
       flow_(config.flow),
       table_(config, self, std::move(row)),
       share_(config.share) {
+  port_.resize(ports_);
+  rate_.resize(ports_);
+  read_rate_.resize(ports_, RateLimit(share_.flits, share_.cycles));
   ready_.resize(ports_);
-  read_rate_.fill(RateLimit(share_.flits, share_.cycles));
   for (unsigned port = 0; port < ports_; ++port) {
     const unsigned depth = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
     if (depth == 0) throw std::invalid_argument("an input buffer holds at least one flit");
