@@ -34,8 +34,10 @@ class Team {
     begin(0);
     take_parts(round_);
     await(ended_, [this](unsigned ended) { return ended == parts_; });
+    std::exception_ptr first;
     for (std::exception_ptr& failed : failed_)
-      if (failed) std::rethrow_exception(std::exchange(failed, nullptr));
+      if (auto thrown = std::exchange(failed, nullptr); thrown && !first) first = thrown;
+    if (first) std::rethrow_exception(first);
   }
 
  private:

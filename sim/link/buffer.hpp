@@ -19,6 +19,7 @@ template <class T>
 class BuffersOf {
  public:
   static constexpr unsigned kMaxChannels = 128;
+  static constexpr unsigned kMaxFlits = UINT16_MAX;
 
   /// Sets a channel's depth; call before the first flit. The default depth is 0.
   void set_depth(unsigned channel, unsigned flits) { set_common_depth(channel, 1, flits); }
@@ -81,7 +82,7 @@ class BuffersOf {
 
   void add_places(unsigned flits) {
     places_ += flits;
-    if (places_ > UINT16_MAX) throw std::invalid_argument("input buffers hold at most 65535 flits in all");
+    if (places_ > kMaxFlits) throw std::invalid_argument("input buffers hold at most 65535 flits in all");
   }
 
   std::uint16_t free_ = 0;

@@ -3,6 +3,7 @@
 // the flits that the router ejects at a link.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -59,11 +60,13 @@ class FlitSink {
  public:
   static constexpr unsigned kMaxChannels = 16;
 
+  static constexpr unsigned kMaxFlits = FlitBuffers::kMaxFlits;  ///< on the wire, and sent in a window (Scheduler)
+
   FlitSink() { queue_.set_depth(0, 0); }  // nothing arrives until it is connected
 
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   FlitWire connect(Tick latency) {
-    queue_.set_depth(0, static_cast<unsigned>(slots_for(latency)));  // flits on the wire
+    queue_.set_depth(0, std::min(static_cast<unsigned>(slots_for(latency)), kMaxFlits));  // flits on the wire
     return FlitWire(inbox_, queue_, latency);
   }
 

@@ -140,9 +140,12 @@ Tick horizon(const NetworkConfig& config) {
 }
 
 Tick window(const NetworkConfig& config) {
-  Tick shortest = kNever;
-  for (const LinkConfig& link : config.links) shortest = std::min(shortest, link.faulty() ? 1 : link.latency);
-  return shortest;
+  Tick shortest = kNever, longest = 0;
+  for (const LinkConfig& link : config.links) {
+    shortest = std::min(shortest, link.faulty() ? 1 : link.latency);
+    longest = std::max(longest, link.latency + config.router.share.delay() + 2);
+  }
+  return std::min(shortest, std::max<Tick>(1, FlitSink::kMaxFlits - longest));
 }
 
 void Crossing::deliver() {

@@ -41,7 +41,7 @@ struct JoinedLink {
 /// Reason why the link is stopped, with its name; empty if it is not.
 [[nodiscard]] std::string describe_failure(const JoinedLink& link, std::int64_t ticks_per_second);
 
-/// Ticks after which a node's step can affect another node: the least latency of a link, 1 with faults.
+/// Ticks for which a node can be stepped alone: at most the least latency of a link, 1 with faults.
 [[nodiscard]] Tick window(const NetworkConfig& config);
 
 /// What is written in a window on wires from one partition of a scheduler to others.

@@ -93,6 +93,13 @@ def test_times_do_not_depend_on_the_data(measured: Bench) -> None:
     assert times[0] == times[1] == times[2]
 
 
+@pytest.mark.parametrize("operation", ["allreduce", "alltoall", "latency"])
+@pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "torus:4x2"])
+def test_results_do_not_depend_on_threads(measured: Bench, operation: str, cluster: str) -> None:
+    words = [operation, "--cluster", cluster, "--sizes", "8,4K"]
+    assert measured(*words) == measured(*words, "--threads", "3")
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7])
 @pytest.mark.parametrize("root", [0, -1])
 def test_fewer_ranks_than_nodes_and_any_root(measured: Bench, ranks: int, root: int) -> None:
@@ -209,6 +216,11 @@ def test_axes_of_a_plot_have_plain_numbers(measured: Bench, tmp_path: Path) -> N
         (["allgather", "--cluster", "torus:8x8", "--sizes", "4G"], "GiB of buffers"),
         (["scan", "--cluster", "torus:13x13", "--sizes", "8"], "scan of 169 ranks on torus:13x13 is not supported"),
         (["broadcast", "--cluster", "ring:4", "--root", "4"], "root is 4"),
+        (["broadcast", "--cluster", "ring:4", "--threads", "5"], "ring:4 has 1 to 4"),
+        (
+            ["broadcast", "--cluster", "ring:4", "--threads", "2", "--faults", "bit_error_rate=1e-6"],
+            "a simulation with link faults has one thread",
+        ),
         (["broadcast", "--cluster", "ring:4", "--op", "sum"], "No such option"),
         (["barrier", "--cluster", "ring:4", "--sizes", "4"], "No such option"),
         (["latency", "--cluster", "ring:4", "--hops", "3"], "no node is 3 hops"),

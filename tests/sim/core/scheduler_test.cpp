@@ -81,6 +81,82 @@ TEST(Scheduler, SaysWhenAComponentCanBeWoken) {
   EXPECT_EQ(scheduler.next(), 10);
 }
 
+TEST(Scheduler, StepsEachComponentAloneInAWindow) {
+  Scheduler scheduler(64);
+  scheduler.set_window(10);
+  std::vector<std::pair<char, Tick>> order;
+  struct Part : Component {
+    char name;
+    std::vector<std::pair<char, Tick>>* order;
+    bool step(Tick now) override { return order->emplace_back(name, now), false; }
+  } a, b;
+  for (Part* part : {&a, &b}) part->order = &order;
+  a.name = 'a';
+  b.name = 'b';
+  const auto first = scheduler.add(a), second = scheduler.add(b);
+  for (const Tick at : {2, 5, 12}) scheduler.wake(first, at), scheduler.wake(second, at);
+  scheduler.advance(kNever);
+  EXPECT_EQ(order, (std::vector<std::pair<char, Tick>>{{'a', 2}, {'a', 5}, {'b', 2}, {'b', 5}, {'a', 12}, {'b', 12}}));
+  EXPECT_EQ(scheduler.now(), 13);
+}
+
+TEST(Scheduler, AnAnnouncedInterruptEndsTheWindow) {
+  Scheduler scheduler(64);
+  scheduler.set_window(10);
+  Recorder one, other;
+  one.awake_until = other.awake_until = 30;
+  const auto id = scheduler.add(one);
+  scheduler.wake(id, 3);
+  scheduler.wake(scheduler.add(other), 4);
+  scheduler.interrupt(id, 8);
+  scheduler.advance(100);
+  EXPECT_EQ(scheduler.now(), 9);
+  EXPECT_EQ(one.steps.back(), 8);
+  EXPECT_EQ(other.steps.back(), 8);
+}
+
+TEST(Scheduler, AComponentThatWakesAnotherWithinTheWindowIsAnError) {
+  struct Waker : Component {
+    Scheduler* scheduler;
+    ComponentId other;
+    bool step(Tick now) override { return scheduler->wake(other, now + 9), false; }
+  } waker;
+  Recorder other;
+  for (const Tick window : {9, 10}) {
+    Scheduler scheduler(64);
+    scheduler.set_window(window);
+    waker.scheduler = &scheduler;
+    waker.other = scheduler.add(other);
+    scheduler.wake(scheduler.add(waker), 0);
+    if (window == 9)
+      EXPECT_NO_THROW(scheduler.advance(1));
+    else
+      EXPECT_THROW(scheduler.advance(20), std::logic_error);
+  }
+}
+
+TEST(Team, ExecutesAllPartsInEachRun) {
+  std::vector<int> runs(5);
+  Team team(5, [&](unsigned part) { ++runs[part]; });
+  for (int i = 0; i < 1000; ++i) team.run();
+  EXPECT_EQ(runs, std::vector<int>(5, 1000));
+}
+
+TEST(Team, ThrowsWhatThePartsThrow) {
+  bool bad = true;
+  Team team(3, [&](unsigned part) {
+    if (bad && part > 0) throw std::runtime_error("part " + std::to_string(part));
+  });
+  try {
+    team.run();
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "part 1");
+  }
+  bad = false;
+  EXPECT_NO_THROW(team.run());
+}
+
 // Random wakes of many components, compared with a set of (tick, component).
 TEST(Scheduler, AgreesWithASetOfWakes) {
   const auto seed = test_seed();
