@@ -336,6 +336,36 @@ class PcieMemoryWrite:
 
 
 @dataclass(frozen=True)
+class PlainHeader:
+    """Header of a packet between hosts in networks with more nodes than the network header can name: bytes 0 to 3 of its first flit.
+
+    Source: this project; only synthetic traffic has it.
+    """
+
+    BITS: ClassVar[int] = 32
+
+    destination: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x0
+            | field(self.destination, 20, 0, "destination")
+        )
+        return packed.to_bytes(4, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> PlainHeader:
+        """Reads the first 4 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 4:
+            raise ValueError(f"plain_header has 4 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:4], "little")
+        return cls(
+            destination=int(packed & 0xFFFFF),
+        )
+
+
+@dataclass(frozen=True)
 class PcieCompletionWithoutData:
     """Header of a PCI Express completion without data, which reports why a read failed: three double words.
 

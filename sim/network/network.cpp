@@ -99,7 +99,8 @@ void check_grid_routes(const NetworkConfig& config, CheckRoute&& check_route) {
 
 void check_network(const NetworkConfig& config) {
   const RouterConfig& router = config.router;
-  require(config.nodes > 0 && config.nodes <= 65536, "a fabric has 1 to 65536 nodes");
+  require(config.nodes > 0 && config.nodes <= router.header.most_nodes(),
+          "a fabric has 1 to " + std::to_string(router.header.most_nodes()) + " nodes");
   check_router(router);
   std::vector<bool> used(std::size_t{config.nodes} * router.link_ports);
   for (const auto& link : config.links) check_link(config, link, used);

@@ -8,10 +8,15 @@
 #include "core/require.hpp"
 #include "network/network.hpp"
 #include "network/traffic_model.hpp"
+#include "thalweg_spec.hpp"
 
 namespace thalweg {
 
 namespace {
+
+/// Of networks with more nodes than the other header can name.
+constexpr HeaderFields kWide{.destination_lsb = spec::plain_header::destination_lsb,
+                             .destination_bits = std::popcount(spec::plain_header::destination_mask)};
 
 double thread_cpu_seconds() {
   timespec time{};
@@ -198,6 +203,12 @@ std::string first_difference(const TrafficResult& a, const TrafficResult& b) {
 
 TrafficResult run_traffic(const NetworkConfig& fabric, const TrafficConfig& traffic, const Progress& progress,
                           std::span<const NodeId> order) {
+  if (fabric.nodes > fabric.router.header.most_nodes() &&
+      fabric.router.header.destination_bits < kWide.destination_bits) {
+    NetworkConfig wide = fabric;
+    wide.router.header = kWide;
+    return run_traffic(wide, traffic, progress, order);
+  }
   check_network(fabric);
   require(std::has_single_bit(traffic.packet_flits) && traffic.packet_flits <= 16, "packet_flits is 1, 2, 4, 8 or 16");
   require(traffic.load >= 0 && traffic.load <= traffic.packet_flits, "load is from 0 to packet_flits");

@@ -92,7 +92,7 @@ class PacketSource {
   Packet begin(std::uint64_t ready) {
     const unsigned vc = choose_channel_.pick(ready);
     choose_channel_.accept(vc, fabric_->router.virtual_channels);
-    const auto identity = std::uint64_t{self_} << 48 | packets;
+    const auto identity = std::uint64_t{self_} << 44 | packets;
     const Packet packet{identity, mix(identity), due_, destination_, vc};
     ++packets;
     sum += packet.pattern;

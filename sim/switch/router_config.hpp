@@ -16,10 +16,14 @@ class RouterLibrary;  // switch/router_model.hpp
 
 /// Positions of the header fields that routers read, in the first word of a head flit.
 struct HeaderFields {
-  unsigned destination_lsb = 0;  ///< lowest bit of the 16-bit destination node
-  std::uint64_t unit_mask = 0;   ///< bits of which one is set in packets for a node's unit: message class 1
+  unsigned destination_lsb = 0;  ///< lowest bit of the destination node
+  unsigned destination_bits = 16;
+  std::uint64_t unit_mask = 0;  ///< bits of which one is set in packets for a node's unit: message class 1
 
-  [[nodiscard]] constexpr NodeId destination(std::uint64_t word) const { return word >> destination_lsb & 0xffff; }
+  [[nodiscard]] constexpr NodeId destination(std::uint64_t word) const {
+    return static_cast<NodeId>(word >> destination_lsb & (most_nodes() - 1));
+  }
+  [[nodiscard]] constexpr std::uint64_t most_nodes() const { return std::uint64_t{1} << destination_bits; }
   [[nodiscard]] constexpr bool for_unit(std::uint64_t word) const { return (word & unit_mask) != 0; }
   /// A header of message class 0.
   [[nodiscard]] constexpr std::uint64_t header(NodeId destination) const {

@@ -369,6 +369,38 @@ struct PcieMemoryWrite {
   friend bool operator==(const PcieMemoryWrite&, const PcieMemoryWrite&) = default;
 };
 
+/// Single fields of a PlainHeader, for code that needs no other.
+namespace plain_header {
+inline constexpr unsigned bits = 32;
+inline constexpr unsigned destination_lsb = 0;
+inline constexpr std::uint64_t destination_mask = std::uint64_t{0xfffff} << 0;
+/// node
+[[nodiscard]] constexpr std::uint32_t destination(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word >> 0 & 0xfffff);
+}
+/// The word with another destination.
+[[nodiscard]] constexpr std::uint64_t with_destination(std::uint64_t word, std::uint32_t destination) {
+  return (word & ~(std::uint64_t{0xfffff} << 0)) | (static_cast<std::uint64_t>(destination) & 0xfffff) << 0;
+}
+}  // namespace plain_header
+
+/// Header of a packet between hosts in networks with more nodes than the network header can name: bytes 0 to 3 of its first flit.
+/// Source: this project; only synthetic traffic has it.
+struct PlainHeader {
+  std::uint32_t destination{};  ///< node
+
+  [[nodiscard]] static constexpr PlainHeader unpack(std::uint64_t word) {
+    return {
+        .destination = plain_header::destination(word),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return (static_cast<std::uint64_t>(destination) & 0xfffff) << 0;
+  }
+  friend bool operator==(const PlainHeader&, const PlainHeader&) = default;
+};
+
 /// Single fields of a PcieCompletionWithoutData, for code that needs no other.
 namespace pcie_completion_without_data {
 inline constexpr unsigned bits = 96;

@@ -80,6 +80,33 @@ inline constexpr Vector<PcieMemoryWrite, 2> pcie_memory_write[] = {
     {{.traffic_class = 0x2u, .digest = true, .poisoned = false, .attributes = 0x0u, .address_type = 0x3u, .length = 0x2fcu, .requester = 0x6823u, .tag = 0x7u, .last_enable = 0x3u, .first_enable = 0x0u, .address = 0x157b71be927af368u, .processing_hint = 0x0u}, {0x30072368fc8e2060u, 0xa0cdeb49fac6ed55u}},
 };
 
+inline constexpr Vector<PlainHeader, 1> plain_header[] = {
+    {{.destination = 0x0u}, {0x0000000000000000u}},
+    {{.destination = 0xfffffu}, {0x00000000000fffffu}},
+    {{.destination = 0xc2e35u}, {0x00000000000c2e35u}},
+    {{.destination = 0xc3ef2u}, {0x00000000000c3ef2u}},
+    {{.destination = 0x60df8u}, {0x0000000000060df8u}},
+    {{.destination = 0x45c7cu}, {0x0000000000045c7cu}},
+    {{.destination = 0x962c4u}, {0x00000000000962c4u}},
+    {{.destination = 0x83f46u}, {0x0000000000083f46u}},
+    {{.destination = 0x75cc1u}, {0x0000000000075cc1u}},
+    {{.destination = 0xb58f0u}, {0x00000000000b58f0u}},
+    {{.destination = 0x633b9u}, {0x00000000000633b9u}},
+    {{.destination = 0x3edb7u}, {0x000000000003edb7u}},
+    {{.destination = 0x6d49u}, {0x0000000000006d49u}},
+    {{.destination = 0xafc46u}, {0x00000000000afc46u}},
+    {{.destination = 0x31f21u}, {0x0000000000031f21u}},
+    {{.destination = 0xda379u}, {0x00000000000da379u}},
+    {{.destination = 0xac074u}, {0x00000000000ac074u}},
+    {{.destination = 0x661cdu}, {0x00000000000661cdu}},
+    {{.destination = 0xaec90u}, {0x00000000000aec90u}},
+    {{.destination = 0x7cf41u}, {0x000000000007cf41u}},
+    {{.destination = 0xb0f81u}, {0x00000000000b0f81u}},
+    {{.destination = 0xba8abu}, {0x00000000000ba8abu}},
+    {{.destination = 0xcd0e3u}, {0x00000000000cd0e3u}},
+    {{.destination = 0x29747u}, {0x0000000000029747u}},
+};
+
 inline constexpr Vector<PcieCompletionWithoutData, 2> pcie_completion_without_data[] = {
     {{.traffic_class = 0x0u, .digest = false, .poisoned = false, .attributes = 0x0u, .length = 0x0u, .completer = 0x0u, .status = 0x0u, .byte_count = 0x0u, .requester = 0x0u, .tag = 0x0u, .lower_address = 0x0u}, {0x000000000000000au, 0x0000000000000000u}},
     {{.traffic_class = 0x7u, .digest = true, .poisoned = true, .attributes = 0x3u, .length = 0x3ffu, .completer = 0xffffu, .status = 0x7u, .byte_count = 0xfffu, .requester = 0xffffu, .tag = 0xffu, .lower_address = 0x7fu}, {0xffeffffffff3700au, 0x000000007fffffffu}},
@@ -568,6 +595,7 @@ template <class Visit>
 void each_format(Visit&& visit) {
   visit(thalweg::spec::vectors::pcie_completion);
   visit(thalweg::spec::vectors::pcie_memory_write);
+  visit(thalweg::spec::vectors::plain_header);
   visit(thalweg::spec::vectors::pcie_completion_without_data);
   visit(thalweg::spec::vectors::pcie_memory_read);
   visit(thalweg::accl::spec::vectors::accl_packet);

@@ -129,6 +129,18 @@ package tw_spec_pkg;
     return pcie_memory_write_t'(fields);
   endfunction
 
+  // Header of a packet between hosts in networks with more nodes than the network header can name: bytes 0 to 3 of its first flit.
+  typedef struct packed {
+    logic [11:0] spare;  // always 0
+    logic [19:0] destination;  // node
+  } plain_header_t;
+  // All fields are 0, except constant ones.
+  function automatic plain_header_t plain_header_empty();
+    plain_header_t packet;
+    packet = plain_header_t'(32'd0);
+    return packet;
+  endfunction
+
   // Header of a PCI Express completion without data, which reports why a read failed: three double words.
   typedef struct packed {
     logic [2:0] packet_format;  // always 0

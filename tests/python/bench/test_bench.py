@@ -167,6 +167,15 @@ def test_traffic_row(measured: Bench) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
+def test_traffic_of_more_nodes_than_the_network_header_names(measured: Bench) -> None:
+    """Its average path from a node to any, including itself, is 12 links in each of three dimensions."""
+    words = ["traffic", "--cluster", "torus:48x48x48", "--load", "0.01", "--warmup", "300", "--cycles", "300"]
+    (row,) = measured(*words)
+    assert row["verified"] and row["ranks"] == 48**3
+    assert row["average_hops"] == pytest.approx(36, rel=0.02)
+
+
 def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
     rows = measured(
         "traffic", "--cluster", "ring:4", "--load", "sweep", "--cycles", "4000", "--plot", str(tmp_path / "sweep.svg")

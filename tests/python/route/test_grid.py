@@ -177,7 +177,7 @@ def test_a_large_torus_is_checked_in_seconds(capsys: pytest.CaptureFixture[str])
     assert time.process_time() - begin < 10
     out = capsys.readouterr().out
     assert "dimension-order routes proved" in out
-    assert f"not simulated: a packet's header can name {MAX_DESTINATIONS} destinations" in out
+    assert f"only traffic is simulated: a collective packet's header can name {MAX_DESTINATIONS} destinations" in out
     NetworkHeader(destination=MAX_DESTINATIONS - 1).pack()
     with pytest.raises(ValueError, match="destination"):
         NetworkHeader(destination=MAX_DESTINATIONS).pack()

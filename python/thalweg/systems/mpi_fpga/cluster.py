@@ -267,12 +267,12 @@ class Cluster:
     def checked(self) -> tuple[str, dict[str, Any]]:
         proof = self.proof()
         self._check_router(collectives=True)
-        return f"{proof.algorithm} routes proved{self._not_simulated()}", proof.as_dict()
+        return f"{proof.algorithm} routes proved{self._limit()}", proof.as_dict()
 
-    def _not_simulated(self) -> str:
+    def _limit(self) -> str:
         if self.topology.nodes <= MAX_DESTINATIONS:
             return ""
-        return f"; not simulated: a packet's header can name {MAX_DESTINATIONS} destinations"
+        return f"; only traffic is simulated: a collective packet's header can name {MAX_DESTINATIONS} destinations"
 
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
         """Returns a copy with other values in the tables of its file; its name lists them. Raises InputError."""
@@ -368,7 +368,7 @@ class Cluster:
 
         Without collectives (plain traffic) there is one local port, and all virtual channels serve one message class.
         """
-        if self.topology.nodes > MAX_DESTINATIONS:
+        if collectives and self.topology.nodes > MAX_DESTINATIONS:
             raise self.file.wrong(
                 f"{self.topology.nodes} nodes; a packet's header can name {MAX_DESTINATIONS} destinations", "topology"
             )
