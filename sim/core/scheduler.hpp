@@ -88,15 +88,13 @@ class Partition {
     for (; !far_.empty() && far_.top().first < end; far_.pop()) mark(far_.top().second, far_.top().first);
     for (; !interrupts_.empty() && interrupts_.top() < end; interrupts_.pop()) {
     }
+    clear(start, end);
     for (std::size_t word = 0; word < words_; ++word) {
       std::uint64_t awake = 0;
       for (Tick tick = start; tick < end; ++tick) awake |= row(tick)[word];
       for (; awake; awake &= awake - 1) step_alone(word, static_cast<unsigned>(std::countr_zero(awake)));
     }
-    for (Tick tick = start; tick < end; ++tick) {
-      const std::size_t slot = slot_of(tick);
-      any_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
-    }
+    if (end > start + 1) clear(start, end);  // components may wake themselves within the window
   }
   /// The last tick of step() in which a component was stepped; before its start if none was.
   [[nodiscard]] Tick last() const { return last_; }
@@ -124,6 +122,13 @@ class Partition {
     if (busy) mark(stepped_, end_);
   }
 
+  /// Marks the rows of these ticks as empty.
+  void clear(Tick start, Tick end) {
+    for (Tick tick = start; tick < end; ++tick) {
+      const std::size_t slot = slot_of(tick);
+      any_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
+    }
+  }
   [[nodiscard]] std::size_t slot_of(Tick tick) const { return static_cast<std::size_t>(tick & (slots_ - 1)); }
   [[nodiscard]] std::uint64_t* row(Tick tick) { return &wheel_[slot_of(tick) * words_]; }
   void mark(std::uint32_t index, Tick at) {

@@ -186,7 +186,6 @@ def test_a_large_torus_is_checked_in_seconds(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     "arguments, what",
     [
-        (["bench", "traffic", "--cluster", LARGE], "110592 nodes; a packet's header can name 65536 destinations"),
         (["bench", "allreduce", "--cluster", LARGE], "110592 nodes; a packet's header can name 65536 destinations"),
         (["route", LARGE, "--out", "FOLDER"], "110592 nodes; routing tables have at most 4096"),
         (["route", LARGE, "--table", "FILE"], "110592 nodes; tables have at most 4096"),

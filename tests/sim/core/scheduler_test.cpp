@@ -67,6 +67,7 @@ TEST(Scheduler, SaysWhenAComponentCanBeWoken) {
     int steps = 0;
     bool step(Tick now) override {
       EXPECT_EQ(scheduler->next(), now + 1);
+      EXPECT_EQ(scheduler->next_due(), kNever);
       if (++steps < 3) scheduler->wake(id, scheduler->next());
       return false;
     }
