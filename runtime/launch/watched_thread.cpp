@@ -58,7 +58,8 @@ Doing WatchedThread::doing() const {
   int call = -1;
   std::uint64_t until = 0;  // fourth argument of a futex call
   const int fields = std::sscanf(text.data(), "%d %*x %*x %*x %" SCNx64, &call, &until);
-  if (fields < 1 || call < 0) return Doing::runs;  // "running", or it waits for a page
+  if (std::strcmp(text.data(), "-1 0x0 0x0\n") == 0) return Doing::ended;  // without a stack: a process's first thread
+  if (fields < 1 || call < 0) return Doing::runs;                          // "running", or it waits for a page
   if (call != SYS_futex || fields < 2) return Doing::sleeps;
   return until == 0 ? Doing::waits : Doing::waits_for;
 }

@@ -110,7 +110,7 @@ struct Submission {
   Reason reason = Reason::none;
   Pattern pattern = Pattern::none;
   bool synchronous = false;
-  std::uint16_t thread = 0;  ///< number of the thread that posts it
+  std::uint32_t thread = 0;  ///< ThreadSlot::life of the thread that posts it
   bool apart = false;  ///< creation: only its members call; the n-th creation with a tag is the n-th on each member
   char detail[kDetail] = {};
   char site[kSite] = {};  ///< of a collective: call site in the program, file+0xaddress
@@ -175,7 +175,7 @@ struct ThreadSlot {
   std::atomic<Time> resumed{0};           ///< its clock when it last left a call
   // Of each thread after the rank's first one.
   std::atomic<bool> passed{false};         ///< virtual time has passed it, as it slept outside MPI
-  std::atomic<std::uint64_t> life{0};      ///< number of the thread among all that the rank has created
+  std::atomic<std::uint32_t> life{0};      ///< number of the thread among all that the rank has created
   std::atomic<std::int32_t> system_id{0};  ///< 0 until it has started
   std::atomic<std::int32_t> joins{-1};     ///< number of the slot of the thread that it joins
   std::uint32_t depth = 0;                 ///< length of its path; the first thread's is empty

@@ -166,7 +166,7 @@ int attach(MPI_Comm communicator, const CommunicatorInfo& info) {
 }
 
 CommunicatorInfo* known(MPI_Comm communicator) {
-  if (communicator == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID) return nullptr;
+  if (!process().joined() || communicator == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (PMPI_Comm_get_attr(communicator, keyval, &value, &found) != MPI_SUCCESS || !found) return nullptr;

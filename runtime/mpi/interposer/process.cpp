@@ -357,7 +357,7 @@ void Process::release(std::uint32_t communicator) {
 std::uint64_t Process::post(Submission& part, bool replies) {
   part.id = replies ? next_id_++ : 0;
   part.at = clock();
-  part.thread = me().number;
+  part.thread = me().life;
   if (part.function == kPresent) part.function = function();
   if (part.action == Action::collective || part.action == Action::software)
     std::snprintf(part.site, sizeof part.site, "%s", name_of_site(me().site).c_str());
@@ -451,6 +451,11 @@ void Process::suspend(State from) {
   State resumed = State::resumed;
   own.state.compare_exchange_strong(resumed, State::running);
   lock_again(locked);
+  if (slot_ == nullptr) {
+    unlock();
+    std::fprintf(stderr, "thalweg: rank %d: a thread waits in MPI for ever, as another one has finalized MPI\n", rank_);
+    for (;;) pause();
+  }
   me().clock = own.clock;
 }
 

@@ -18,7 +18,7 @@ struct Thread {
   std::vector<std::uint32_t> path;
   std::uint32_t children = 0;
   std::int32_t system_id = 0;  ///< 0 until it has started
-  std::uint64_t life = 0;      ///< of its slot
+  std::uint32_t life = 0;      ///< of its slot
   bool ended = false;
 
   Time clock = 0;

@@ -97,7 +97,7 @@ std::string Server::state_text(unsigned rank, Client& client) {
   if (state == State::outside) return "in " + function + ", which is not simulated";
   if (shared.disagrees.load() != 0 || shared.failed) return "in " + function + ", which failed";
   if (shared.aborting.load() != 0) return "in " + function;
-  if (shared.exiting.load() != 0 || (state == State::leaving && rank == first_lost())) return "ended";
+  if (shared.exiting.load() != 0 || state == State::unused || (state == State::leaving && rank == first_lost())) return "ended";
   if (state != State::parked) {
     if (!connections_.has_joined(rank)) return "has not called MPI_Init";
     if (has_threads(rank) && rests(rank, client)) {
@@ -140,10 +140,14 @@ std::string Server::missing_level() {
 std::vector<Blocked> Server::blocked() {
   std::vector<Blocked> all;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    const bool threads = memory_.slot(rank).callers.load() > 1;
-    for (Client& client : ranks_[rank].clients) {
+    const auto listed = [&](const Client& client) {
       const State state = state_of(rank, client);
-      if (client.slot != 0 && (state == State::unused || state == State::helper || state == State::fresh)) continue;
+      return client.slot == 0 || (state != State::unused && state != State::helper && state != State::fresh);
+    };
+    std::vector<Client>& clients = ranks_[rank].clients;
+    const bool threads = memory_.slot(rank).callers.load() > 1 || std::ranges::count_if(clients, listed) > 1;
+    for (Client& client : clients) {
+      if (!listed(client)) continue;
       all.push_back({.who = rank_list({rank}) + (threads ? ", thread " + name_of(rank, client.slot) : ""),
                      .what = state_text(rank, client),
                      .since = session_.is_parked(client.number) ? slot_of(rank, client).since : -1});

@@ -65,7 +65,7 @@ void Server::order(unsigned rank, std::vector<Submission>& parts) {
     if (parts[i].at > timeline_.now()) owner.recent.push_back(parts[i]);
   }
   const auto place = [&](const Submission& part) {
-    return std::ranges::find(owner.clients, part.thread, &Client::slot) - owner.clients.begin();
+    return std::ranges::find(owner.clients, part.thread, &Client::life) - owner.clients.begin();
   };
   for (std::size_t next = 0; next < parts.size(); ++next) {
     std::size_t first = next;  // always free to go: nothing was posted before it

@@ -101,7 +101,10 @@ Outcome Server::run() {
       if (std::exchange(created_, false)) hand_over_to_parked();
       continue;
     }
-    if (quiet && over(true)) break;
+    if (quiet) {
+      connections_.poll(0);
+      if (over(true)) break;
+    }
     if (earliest != kNever) continue;
     const bool ended = !any_in_state(State::parked) && header.running.load() == 0;
     if (!ended && !outside && !somebody_may_act()) {
@@ -354,7 +357,8 @@ bool Server::release_ready() {
   }
   for (const unsigned number : ready) {
     ThreadSlot& slot = memory_.thread(threads_[number].rank, threads_[number].slot);
-    slot.state.store(State::resumed);
+    State parked = State::parked;  // unless another thread has finalized MPI meanwhile
+    if (!slot.state.compare_exchange_strong(parked, State::resumed)) memory_.header().running.fetch_sub(1);
     launch::ring(slot.bell);
   }
   return !ready.empty();

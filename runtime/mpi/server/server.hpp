@@ -141,16 +141,20 @@ class Server {
   struct Client {
     unsigned slot = 0;       ///< number of its slot among the rank's
     unsigned number = 0;     ///< in the session
-    std::uint64_t life = 0;  ///< its slot's, which another thread may have later
+    std::uint32_t life = 0;  ///< its slot's, which another thread may have later
+    std::vector<std::uint32_t> path{};
     launch::WatchedThread watched{};
     bool watches = false;     ///< `watched` is this thread
     std::uint64_t turns = 0;  ///< of `watched`, when last seen asleep
     unsigned idle = 0;        ///< how often it was, before it has called MPI
     // Sample taken while the thread ran outside MPI: `borders` and processor time.
     std::uint64_t borders = 0;
-    std::int64_t processor_ns = 0, last_ns = 0;
-    std::chrono::steady_clock::time_point busy{};  ///< last sample that showed it running
-    std::optional<std::uint64_t> given_up{};       ///< `borders` between which time does not wait for it any more
+    std::int64_t processor_ns = 0;
+    // Last look whether the thread sleeps: its time, processor time, and the number of looks in a row at which it did.
+    std::chrono::steady_clock::time_point looked{};
+    std::int64_t looked_ns = 0;
+    unsigned asleep = 0;
+    std::optional<std::uint64_t> given_up{};  ///< `borders` between which time does not wait for it any more
     NativeCall native_call{};
   };
   struct Rank {
@@ -165,7 +169,7 @@ class Server {
       Channel {  ///< messages from one rank to another: those of a thread, and those of equal tags, are delivered in order
     struct Entry {
       Message message;
-      std::uint16_t thread = 0;
+      std::uint32_t thread = 0;
       bool arrived = false;
     };
     std::deque<std::shared_ptr<Entry>> sent;  ///< not delivered yet
@@ -195,7 +199,11 @@ class Server {
 
   // threads.cpp: which threads exist, and which of them run
   [[nodiscard]] ThreadSlot& slot_of(unsigned rank, const Client& client) { return memory_.thread(rank, client.slot); }
-  [[nodiscard]] State state_of(unsigned rank, const Client& client) { return slot_of(rank, client).state.load(); }
+  [[nodiscard]] State state_of(unsigned rank, const Client& client) {
+    const ThreadSlot& slot = slot_of(rank, client);
+    const State state = slot.state.load();  // read before `life`, as the slot may get another thread
+    return slot.life.load() == client.life ? state : State::unused;
+  }
   /// True if `check(rank, client)` holds for a thread of any rank.
   template <class Check>
   [[nodiscard]] bool any_client(Check check) {
@@ -221,6 +229,7 @@ class Server {
   [[nodiscard]] launch::Doing doing(unsigned rank, Client& client);
   [[nodiscard]] bool rests(unsigned rank, Client& client);
   [[nodiscard]] bool waits_for_helpers(unsigned rank);
+  [[nodiscard]] bool wakes_parked(unsigned rank);
   [[nodiscard]] bool settled();
   [[nodiscard]] bool settled(unsigned rank);
   [[nodiscard]] bool somebody_may_act();

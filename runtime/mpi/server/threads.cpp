@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ranges>
-#include <span>
 
 #include "launch/processor_time.hpp"
 #include "mpi/server/server.hpp"
@@ -13,15 +12,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using launch::Doing;
-constexpr std::int64_t kPolledNs = 5'000'000;       // an MPI call that uses more processor time waits by polling
-constexpr std::int64_t kIdleNs = 100'000;           // a sleeping process uses less between two samples
-constexpr auto kBlocked = std::chrono::seconds(2);  // a rank without processor time for this long delays no others
-constexpr auto kStarved = kBlocked / 4;             // it may only be waiting for a processor core
-constexpr std::int64_t kSpinNs = 2'000'000'000;     // processor time of a thread until it may be spinning
-constexpr unsigned kIdle = 64;  // a thread that has slept so often without a call of MPI is a helper
+constexpr std::int64_t kPolledNs = 5'000'000;           // an MPI call that uses more processor time waits by polling
+constexpr std::int64_t kIdleNs = 100'000;               // a sleeping process uses less between two samples
+constexpr auto kLook = std::chrono::milliseconds(100);  // between two looks whether a thread sleeps
+constexpr unsigned kLooks =
+    20;  // a thread that sleeps at so many in a row delays no others; a starved one is seen to wait
+constexpr int kIdleShare = 50;  // a sleeping thread uses less than this share of the time, for a loop with short sleeps
+constexpr std::int64_t kSpinNs = 2'000'000'000;  // processor time of a thread until it may be spinning
+constexpr unsigned kIdle = 64;                   // a thread that has slept so often without a call of MPI is a helper
 
-std::span<const std::uint32_t> path_of(const ThreadSlot& slot) {
-  return {slot.path, std::min<std::size_t>(slot.depth, kDepth)};
+std::vector<std::uint32_t> path_of(const ThreadSlot& slot) {
+  return {slot.path, slot.path + std::min<std::size_t>(slot.depth, kDepth)};
 }
 
 }  // namespace
@@ -34,16 +35,18 @@ void Server::admit(unsigned rank) {
   if (lives == owner.lives) return;
   owner.lives = lives;
   owner.settled = false;
-  std::erase_if(owner.clients, [&](const Client& client) {
-    const ThreadSlot& thread = slot_of(rank, client);
-    if (client.slot == 0 || (thread.state.load() != State::unused && thread.life.load() == client.life)) return false;
-    free_numbers_.push_back(client.number);
-    return true;
-  });
+  // Submissions are ordered by the places of their threads.
+  if (slot.submissions.empty())
+    std::erase_if(owner.clients, [&](const Client& client) {
+      if (client.slot == 0 || state_of(rank, client) != State::unused) return false;
+      free_numbers_.push_back(client.number);
+      return true;
+    });
   for (unsigned thread = 1; thread < std::min<unsigned>(slot.high.load(), kThreads); ++thread) {
-    if (memory_.thread(rank, thread).state.load() == State::unused) continue;
-    if (std::ranges::find(owner.clients, thread, &Client::slot) != owner.clients.end()) continue;
-    Client client{.slot = thread, .life = memory_.thread(rank, thread).life.load()};
+    const ThreadSlot& born = memory_.thread(rank, thread);
+    Client client{.slot = thread, .life = born.life.load(), .path = path_of(born)};
+    if (state_of(rank, client) == State::unused) continue;
+    if (std::ranges::find(owner.clients, client.life, &Client::life) != owner.clients.end()) continue;
     if (free_numbers_.empty()) {
       client.number = session_.add_client(rank);
       threads_.push_back({rank, thread});
@@ -55,9 +58,7 @@ void Server::admit(unsigned rank) {
     }
     owner.clients.push_back(std::move(client));
   }
-  std::ranges::stable_sort(owner.clients, [&](const Client& one, const Client& other) {
-    return std::ranges::lexicographical_compare(path_of(slot_of(rank, one)), path_of(slot_of(rank, other)));
-  });
+  std::ranges::stable_sort(owner.clients, {}, &Client::path);
   count_threaded();
 }
 
@@ -110,6 +111,15 @@ bool Server::waits_for_helpers(unsigned rank) {
          std::ranges::any_of(ranks_[rank].clients, [&](const Client& c) { return counts(state_of(rank, c)); });
 }
 
+/// True if a parked thread of the rank does not sleep.
+bool Server::wakes_parked(unsigned rank) {
+  return std::ranges::any_of(ranks_[rank].clients, [&](Client& client) {
+    if (state_of(rank, client) != State::parked) return false;
+    const Doing now = doing(rank, client);
+    return now != Doing::waits && now != Doing::waits_for;
+  });
+}
+
 /// True if no thread of any rank may act before virtual time advances.
 bool Server::settled() {
   bool threads = false;
@@ -150,11 +160,14 @@ bool Server::settled(unsigned rank) {
     if (!rests(rank, *client) || client->watched.turns() != client->turns) return false;
   }
   if (!no_others()) return false;
+  // A thread may have ended with its process, whose connection closes later.
+  const auto ended = [&](Client* client) { return doing(rank, *client) == Doing::ended; };
+  if (std::ranges::any_of(asleep, ended) && wakes_parked(rank)) return false;
   owner.settled = true;
   for (Client* client : asleep) {
     const Doing now = doing(rank, *client);
     // The kernel wakes the threads that wait for its end before it removes the thread.
-    if (now == Doing::ended && client->slot != 0) {
+    if (now == Doing::ended) {
       if (state_of(rank, *client) == State::helper) slot_of(rank, *client).state.store(State::unused);
       stop_counting(rank, *client, State::unused);
       continue;
@@ -182,11 +195,12 @@ bool Server::somebody_may_act() {
   });
 }
 
-/// Processor time of a thread. A rank with one thread may have others that work for it, such as those of a library.
+/// Processor time of a thread, 0 before it has started. A rank with one thread may have others that work for it, such as those of
+/// a library.
 std::int64_t Server::processor_ns(unsigned rank, const Client& client) {
-  return client.watches && (client.slot != 0 || memory_.slot(rank).callers.load() > 1)
-             ? client.watched.processor_ns()
-             : launch::processor_ns(connections_.processes()[rank]);
+  if (client.slot == 0 && memory_.slot(rank).callers.load() == 1)
+    return launch::processor_ns(connections_.processes()[rank]);
+  return client.watches ? client.watched.processor_ns() : 0;
 }
 
 /// True if a thread runs, or waits for a processor core.
@@ -214,12 +228,13 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   const std::uint64_t seen = borders.load();
   watch(rank, client);
   const std::int64_t used = processor_ns(rank, client);
-  const auto now = Clock::now();
-  const bool first = client.busy == Clock::time_point();
-  if (first || used - client.last_ns > kIdleNs || seen != client.borders ||
-      (now - client.busy > kStarved && runs(rank, client)))
-    client.busy = now;
-  client.last_ns = used;
+  if (seen != client.borders) client.asleep = 0;
+  if (const auto now = Clock::now(), before = client.looked; now - before > kLook) {
+    const bool sleeps = std::chrono::nanoseconds(used - client.looked_ns) * kIdleShare < now - before;
+    client.asleep = sleeps && !runs(rank, client) ? client.asleep + 1 : 0;
+    client.looked = now;
+    client.looked_ns = used;
+  }
   if (seen == client.borders && seen % 2 == 0 && borders.load() == seen) return used - client.processor_ns;
   client.borders = seen;
   client.processor_ns = used;
@@ -230,7 +245,7 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
 /// another thread of its rank, which waits in MPI, changes a variable. The latter takes processor time, which may advance virtual
 /// time, but that of a helper does not.
 bool Server::held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns) {
-  const bool blocks = Clock::now() - client.busy > kBlocked;
+  const bool blocks = client.asleep >= kLooks;
   const bool helps = state_of(rank, client) == State::helper;
   const bool may_spin =
       has_threads(rank) && (helps || (options_.compute_scale == 0 && has_client_in(rank, State::parked)));
@@ -249,7 +264,7 @@ Tick Server::earliest_of_running() {
     const bool with_helpers = waits_for_helpers(rank);
     for (Client& client : ranks_[rank].clients) {
       const ThreadSlot& slot = slot_of(rank, client);
-      const State state = slot.state.load();
+      const State state = state_of(rank, client);
       if (!counts(state) && (state != State::helper || !with_helpers)) continue;
       if (has_threads(rank) && state != State::native && rests(rank, client)) continue;
       const Tick left =

@@ -120,6 +120,50 @@ def test_a_thread_starts_at_its_creator_s_time_and_is_joined_at_its_end(run_prog
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+def test_time_waits_for_threads_that_are_seen_asleep_or_start_late(run_program: Program) -> None:
+    """Rank 0's first thread sleeps for moments more than two seconds apart, and waits for another one between them. Then
+    it creates a thread that has not started when it is sampled. Rank 1's message, sent at 1 ms, arrives after that."""
+    before = """
+    #include <dlfcn.h>
+    #include <time.h>
+    #include <unistd.h>
+    static volatile int late;
+    /* Called by each thread of the interposer before it begins. */
+    int pthread_setspecific(pthread_key_t key, const void* value) {
+      if (late) usleep(50000);
+      return ((int (*)(pthread_key_t, const void*))dlsym(RTLD_NEXT, "pthread_setspecific"))(key, value);
+    }
+    static void compute(double seconds) {
+      struct timespec used = {0};
+      while (used.tv_sec + 1e-9 * used.tv_nsec < seconds) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    }
+    static void* receive(void* x) { return MPI_Recv(x, 1, MPI_INT, 1, 9, own[0], MPI_STATUS_IGNORE), NULL; }
+    static void* compute_long(void* x) { return compute(1.1), MPI_Wtime(), compute(2.2), NULL; }
+    static void* compute_late(void* x) { return compute(0.1), *(double*)x = MPI_Wtime(), NULL; }"""
+    body = """
+    if (rank == 1) {
+      while (MPI_Wtime() < 1e-3);
+      MPI_Send(&c, 1, MPI_INT, 0, 9, own[0]);
+      return end();
+    }
+    pthread_t waits, works;
+    double now;
+    pthread_create(&waits, NULL, receive, &c);
+    pthread_create(&works, NULL, compute_long, NULL);
+    usleep(50000);
+    pthread_join(works, NULL);
+    usleep(50000);
+    CHECK(MPI_Wtime() < 1e-3);
+    late = 1;
+    pthread_create(&works, NULL, compute_late, &now);
+    pthread_join(works, NULL);
+    CHECK(now < 1e-3);
+    pthread_join(waits, NULL);
+    CHECK(MPI_Wtime() > 1e-3);"""
+    run = run_program(program(body, before), 2, "--timeout", "60", flags=("-rdynamic",))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
 def test_a_thread_that_spins_holds_up_nobody_for_ever(run_program: Program) -> None:
     """Rank 0's thread waits without a call for a variable that the first thread sets after a message of rank 1."""
     spin = "static volatile int set; static void* spin(void* x) { while (!set); communicate(0); return NULL; }"
