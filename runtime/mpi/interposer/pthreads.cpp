@@ -148,12 +148,13 @@ void Process::free_other_slots() {
 }
 
 void Process::note_first_call(Thread& thread) {
-  if (thread.slot == nullptr || thread.slot->state.load() == State::unused) {
+  if (thread.slot == nullptr || thread.slot->life.load() != thread.life || thread.slot->state.load() == State::unused) {
     const std::lock_guard guard(births_);
     thread.slot = nullptr;
     take_slot(thread, State::running);
     if (thread.slot == nullptr) {
-      std::fprintf(stderr, "thalweg: rank %d: more than %zu of its threads call MPI\n", rank_, kThreads);
+      std::fprintf(stderr, "thalweg: rank %d: a thread calls MPI beside %zu others; a rank may have %zu\n", rank_,
+                   kThreads, kThreads);
       _exit(125);
     }
   }
