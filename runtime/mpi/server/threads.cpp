@@ -15,9 +15,9 @@ using launch::Doing;
 constexpr std::int64_t kPolledNs = 5'000'000;           // an MPI call that uses more processor time waits by polling
 constexpr std::int64_t kIdleNs = 100'000;               // a sleeping process uses less between two samples
 constexpr auto kLook = std::chrono::milliseconds(100);  // between two looks whether a thread sleeps
-constexpr unsigned kLooks =
-    20;  // a thread that sleeps at so many in a row delays no others; a starved one is seen to wait
-constexpr int kIdleShare = 50;  // a sleeping thread uses less than this share of the time, for a loop with short sleeps
+// A thread that sleeps at so many in a row delays no others. A starved one waits for a processor core at most of them.
+constexpr unsigned kLooks = 20;
+constexpr int kIdleShare = 50;  // a thread that sleeps, or loops with short sleeps, uses less than a 50th of the time
 constexpr std::int64_t kSpinNs = 2'000'000'000;  // processor time of a thread until it may be spinning
 constexpr unsigned kIdle = 64;                   // a thread that has slept so often without a call of MPI is a helper
 
@@ -161,11 +161,12 @@ bool Server::settled(unsigned rank) {
   }
   if (!no_others()) return false;
   // A thread may have ended with its process, whose connection closes later.
-  const auto ended = [&](Client* client) { return doing(rank, *client) == Doing::ended; };
-  if (std::ranges::any_of(asleep, ended) && wakes_parked(rank)) return false;
+  std::vector<std::pair<Client*, Doing>> seen;
+  for (Client* client : asleep) seen.emplace_back(client, doing(rank, *client));
+  const bool some_ended = std::ranges::find(seen, Doing::ended, &std::pair<Client*, Doing>::second) != seen.end();
+  if (some_ended && wakes_parked(rank)) return false;
   owner.settled = true;
-  for (Client* client : asleep) {
-    const Doing now = doing(rank, *client);
+  for (const auto& [client, now] : seen) {
     // The kernel wakes the threads that wait for its end before it removes the thread.
     if (now == Doing::ended) {
       if (state_of(rank, *client) == State::helper) slot_of(rank, *client).state.store(State::unused);
