@@ -97,7 +97,8 @@ std::string Server::state_text(unsigned rank, Client& client) {
   if (state == State::outside) return "in " + function + ", which is not simulated";
   if (shared.disagrees.load() != 0 || shared.failed) return "in " + function + ", which failed";
   if (shared.aborting.load() != 0) return "in " + function;
-  if (shared.exiting.load() != 0 || state == State::unused || (state == State::leaving && rank == first_lost())) return "ended";
+  if (shared.exiting.load() != 0 || state == State::unused || (state == State::leaving && rank == first_lost()))
+    return "ended";
   if (state != State::parked) {
     if (!connections_.has_joined(rank)) return "has not called MPI_Init";
     if (has_threads(rank) && rests(rank, client)) {
