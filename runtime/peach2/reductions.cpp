@@ -11,8 +11,6 @@
 namespace thalweg::peach2 {
 namespace {
 
-constexpr unsigned kMostRecord = 8;  ///< beats; a context's register has their log2 in 2 bits
-
 /// Address of a group's last record at a node, followed by its flag.
 constexpr std::uint64_t group_result(unsigned context) {
   return kGroupResults + kHead * context;
@@ -47,7 +45,7 @@ void Peach2::check(const Reduction& how) const {
   const auto& config = fabric_.config();
   require(how.context < config.contexts, "context " + std::to_string(how.context) +
                                              " does not exist; the last one is " + std::to_string(config.contexts - 1));
-  const unsigned most = 16 * std::min(config.records, kMostRecord);
+  const unsigned most = 16 * config.records;
   require(how.record_bytes >= 16 && how.record_bytes <= most && std::has_single_bit(how.record_bytes),
           "a record of " + std::to_string(how.record_bytes) + " bytes; must be a power of two from 16 to " +
               std::to_string(most));

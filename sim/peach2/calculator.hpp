@@ -13,6 +13,8 @@
 
 namespace thalweg::peach2 {
 
+inline constexpr unsigned kMostSums = 64;  ///< beats of partial sums per context
+
 class Calculator {
  public:
   struct Config {

@@ -31,6 +31,9 @@ enum Register : unsigned {
   kRefusedRegisters = 144,
   kResultRegisters = 160,
 };
+inline constexpr unsigned kMostWindows = kStartRegister - kWindowRegisters,
+                          kMostContexts = kTranslationRegisters - kContextRegisters;
+inline constexpr unsigned kMostRecord = 8;  ///< beats of a record, whose log2 has 2 bits in a context's register
 /// Value of one of kWindowRegisters for a window, or of kTranslationRegisters.
 [[nodiscard]] constexpr std::array<std::uint64_t, 2> register_of(const Window& window) {
   return {window.lower | std::uint64_t{window.upper} << 32,

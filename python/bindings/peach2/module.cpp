@@ -291,4 +291,9 @@ NB_MODULE(_sim, module) {
   module.def("register_address", &register_address, nb::arg("node"), nb::arg("number"));
   module.attr("HUB_MEMORY") = kHubMemory;
   module.attr("PROGRAM_BYTES") = kProgramBytes;
+  module.attr("MOST_CONTEXTS") = kMostContexts;
+  module.attr("MOST_SUMS") = kMostSums;
+  module.attr("MOST_RECORD") = kMostRecord;
+  module.attr("TIMEOUT_UNIT") = kTimeoutUnit;
+  module.attr("MOST_TIMEOUT") = kMostTimeout;
 }

@@ -2,6 +2,7 @@
 #include "peach2/driver/fabric.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +28,13 @@ class Cycles {
  public:
   Cycles(const Values& values, double per_second) : values_(values), per_ns_(per_second * 1e-9) {}
 
-  [[nodiscard]] double exact(const char* name) const { return values_.get<double>(name) * per_ns_; }
+  [[nodiscard]] double exact(const char* name) const {
+    constexpr double kMostNs = 1e9;
+    const auto ns = values_.get<double>(name);
+    require(ns >= 0 && ns <= kMostNs,
+            values_.of() + ": " + name + " is " + std::to_string(ns) + "; must be 0 to 1e9, a second");
+    return ns * per_ns_;
+  }
   [[nodiscard]] Tick whole(const char* name) const {
     return std::max<Tick>(1, static_cast<Tick>(std::llround(exact(name))));
   }
@@ -55,24 +62,39 @@ LaneRate lane_rate(const Values& values, double net_hertz) {
 
 Hub::Config hub_config(const Values& values, unsigned node, double net_hertz, const Domain& net, const Domain& bus) {
   const auto number = [&](const char* name) { return values.get<unsigned>(name); };
+  const auto at_most = [&](const char* name, unsigned value, unsigned most) {
+    require(value <= most,
+            values.of() + ": " + name + " is " + std::to_string(value) + "; the maximum is " + std::to_string(most));
+    return value;
+  };
+  const auto power = [&](const char* name, unsigned most) {
+    const unsigned value = at_most(name, number(name), most);
+    require(value >= 2 && std::has_single_bit(value),
+            values.of() + ": " + name + " is " + std::to_string(value) + "; must be a power of two, at least 2");
+    return value;
+  };
   const LaneRate lane = lane_rate(values, net_hertz);
+  const unsigned sums = power("sums", kMostSums);
+  const double timeout = std::ceil(values.get<double>("completion_timeout_us") * 1e-6 * net_hertz / kTimeoutUnit);
+  require(timeout >= 0 && timeout <= kMostTimeout, values.of() + ": completion_timeout_us is " +
+                                                       std::to_string(timeout) + " x 1,024 cycles; must be 0 to " +
+                                                       std::to_string(kMostTimeout));
   return {.base = base_of(node),
-          .windows = number("windows"),
+          .windows = at_most("windows", number("windows"), kMostWindows),
           .packets = number("packets"),
           .units = number("units"),
           .rate = lane.bytes * number("lanes"),
           .south_rate = lane.bytes * number("south_lanes"),
           .scale = lane.cycles,
-          .reads = number("reads"),
+          .reads = at_most("reads", number("reads"), kMostReads),
           .bus_reads = number("bus_reads"),
           .ram_bits = number("ram_bits"),
-          .contexts = number("contexts"),
-          .sums = number("sums"),
-          .records = number("records"),
+          .contexts = power("contexts", kMostContexts),
+          .sums = sums,
+          .records = power("records", std::min(sums, kMostRecord)),
           .latency = number("latency"),
           .starts = number("starts"),
-          .timeout = static_cast<unsigned>(
-              std::ceil(Cycles(values, net_hertz).exact("completion_timeout_us") * 1e3 / kTimeoutUnit)),
+          .timeout = static_cast<unsigned>(timeout),
           .net = net.clock,
           .bus = bus.clock};
 }

@@ -134,3 +134,13 @@ def register_address(node: int, number: int) -> int: ...
 HUB_MEMORY: int = 3
 
 PROGRAM_BYTES: int = 8587837440
+
+MOST_CONTEXTS: int = 16
+
+MOST_SUMS: int = 64
+
+MOST_RECORD: int = 8
+
+TIMEOUT_UNIT: int = 1024
+
+MOST_TIMEOUT: int = 65535

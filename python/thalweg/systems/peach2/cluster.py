@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +17,7 @@ from thalweg.route.paths import Paths
 from thalweg.route.proof import Proof
 from thalweg.route.routes import Routes
 from thalweg.spec import Datatype, Operator
-from thalweg.systems.peach2 import routes
+from thalweg.systems.peach2 import _sim, routes
 from thalweg.systems.peach2.routes import Tables
 
 LANE_GB = {1: Fraction(1, 4), 2: Fraction(1, 2), 3: Fraction(64, 65), 4: Fraction(128, 65)}
@@ -117,13 +118,19 @@ class Cluster(Uniform[Node, Pcie]):
         if nodes > 16:
             raise self.file.wrong(f"{nodes} nodes; the address space supports at most 16", "topology.size")
         self.check_uniform()
-        for name in ("contexts", "sums", "records"):
+        for name, most in (("contexts", _sim.MOST_CONTEXTS), ("sums", _sim.MOST_SUMS), ("records", _sim.MOST_RECORD)):
             value = getattr(self.node, name)
-            least = 2
-            if value < least or value > 64 or value & (value - 1):
+            if value < 2 or value > most or value & (value - 1):
                 raise self.file.wrong(
-                    f"{name} is {value}; it must be a power of two from {least} to 64", f"node.{self.node_name}.{name}"
+                    f"{name} is {value}; it must be a power of two from 2 to {most}", f"node.{self.node_name}.{name}"
                 )
+        if self.read_timeout > _sim.MOST_TIMEOUT:
+            most_us = _sim.MOST_TIMEOUT * _sim.TIMEOUT_UNIT / self.net_mhz
+            raise self.file.wrong(
+                f"completion_timeout_us is {self.node.completion_timeout_us:g}; at {self.net_mhz:g} MHz it must be at "
+                f"most {most_us:.0f}",
+                f"node.{self.node_name}.completion_timeout_us",
+            )
         if self.rates["Scale"] > MOST_RATE_CYCLES:
             raise self.file.wrong(
                 f"clock {self.node.clock}, {self.net_mhz:g} MHz: a lane of generation {self.node.gen} must carry a whole "
@@ -152,6 +159,11 @@ class Cluster(Uniform[Node, Pcie]):
     def net_mhz(self) -> float:
         """Clock of packets and links in MHz."""
         return self.clocks[self.node.clock].frequency_mhz
+
+    @property
+    def read_timeout(self) -> int:
+        """Time-out of the DMA controller's reads in the unit of its register."""
+        return math.ceil(self.node.completion_timeout_us * self.net_mhz / _sim.TIMEOUT_UNIT)
 
     @property
     def bus_gb(self) -> float:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,6 @@ from thalweg.systems.peach2.cluster import Cluster, pair_of
 
 if TYPE_CHECKING:
     from thalweg.rtl.project import Project
-
-
-TIMEOUT_UNIT = 1024
-"""Cycles of the packet clock per unit of a time-out, as in tw_dma_reader."""
 
 
 def parameters(cluster: Cluster) -> dict[str, int | str]:
@@ -35,9 +30,8 @@ def parameters(cluster: Cluster) -> dict[str, int | str]:
         "latency",
         "starts",
     )
-    timeout = math.ceil(node.completion_timeout_us * cluster.net_mhz / TIMEOUT_UNIT)
     made: dict[str, int | str] = (
-        {"Timeout": timeout}
+        {"Timeout": cluster.read_timeout}
         | cluster.rates
         | {"".join(word.capitalize() for word in name.split("_")): getattr(node, name) for name in numbers}
     )

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are values refused that a hub's registers cannot hold, by cluster files and by the simulator alike?"""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from thalweg.errors import InputError
+from thalweg.systems.peach2 import _sim
+from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.hubs import Hubs
+
+ROOT = Path(__file__).parents[3]
+
+
+def in_rtl(pattern: str) -> int:
+    """A limit in the checks of tw_control."""
+    (found,) = re.findall(pattern, (ROOT / "rtl/peach2/tw_control.sv").read_text())
+    return int(found)
+
+
+CONTEXTS = in_rtl(r"Contexts must be a power of two from 2 to (\d+)")
+TIMEOUT_US = in_rtl(r"Timeout > (\d+)\)") * 1024 / 250
+RECORD = 1 << (2 ** (in_rtl(r"logic +\[ *(\d+):0\] setup_record_o") + 1) - 1)
+"""Beats of a record; a context's register has their log2."""
+
+
+@pytest.mark.parametrize(("name", "most"), [("contexts", CONTEXTS), ("records", RECORD)])
+def test_the_largest_number_has_a_register_and_twice_as_many_are_refused(name: str, most: int, tmp_path: Path) -> None:
+    def hubs(value: int) -> None:
+        Hubs(Cluster.load(file(tmp_path, f"{name} = {value}\nram_bits = 14")))
+
+    hubs(most)
+    with pytest.raises(InputError, match=f"{name} is {2 * most}; it must be a power of two from 2 to {most}"):
+        hubs(2 * most)
+    with pytest.raises(ValueError, match=rf"node 0 .*: {name} is {2 * most}; the maximum is {most}"):
+        described(name, 2 * most)
+
+
+def test_a_time_out_fits_its_register(tmp_path: Path) -> None:
+    assert Cluster.load(file(tmp_path, f"completion_timeout_us = {TIMEOUT_US / 2}", 500)).read_timeout == 65_535
+    with pytest.raises(InputError, match="completion_timeout_us is 200000; at 500 MHz it must be at most 134216"):
+        Cluster.load(file(tmp_path, "completion_timeout_us = 200000", 500))
+    with pytest.raises(ValueError, match="completion_timeout_us is 73243.* x 1,024 cycles; must be 0 to 65535"):
+        described("completion_timeout_us", 300_000.0)
+
+
+@pytest.mark.parametrize("value", [2.0**63, float("inf"), float("nan"), -1.0])
+@pytest.mark.parametrize("name", ["landing_ns", "gpu_read_ns", "memory_ns", "copy_start_ns"])
+def test_a_described_time_is_at_most_a_second(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} is .*; must be 0 to 1e9"):
+        described(name, value)
+
+
+def file(folder: Path, node: str, mhz: float = 250) -> Path:
+    path = folder / "cluster.toml"
+    base = ROOT / "clusters/peach2-ring-4.toml"
+    path.write_text(f'base = "{base}"\n[clock.net]\nfrequency_mhz = {mhz}\n[node.hub]\n{node}\n')
+    return path
+
+
+def described(name: str, value: object) -> None:
+    """Makes hubs from a description that no cluster file has checked."""
+    cluster = Cluster.load("peach2-ring-4")
+    assembly = deepcopy(cluster.assembly)
+    for node in assembly["nodes"]:
+        node["values"][name] = value
+    _sim.Hubs(assembly, cluster.windows)
