@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import thalweg
 from thalweg import cli
+from thalweg.bench.operation import WrongRows
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.peach2 import bounds
 from thalweg.systems.peach2.cluster import Cluster
-from thalweg.systems.peach2.hubs import Hubs, Reduction
+from thalweg.systems.peach2.hubs import Hubs, Memory, Node, Reduction
+from thalweg.systems.peach2.running import Operation
 
 ROOT = Path(__file__).parents[3]
 
@@ -81,6 +83,34 @@ def test_the_bound_of_a_reduction_is_its_bytes_over_the_bus() -> None:
     cluster = Cluster.load("peach2")
     one, two = (bounds.reduce_us(cluster, size, [0], 32, "hub") for size in (1 << 20, 2 << 20))
     assert two - one == pytest.approx((1 << 20) / (16 * 150))
+
+
+@pytest.mark.parametrize(("reads", "ns"), [(16, 5000), (2, 2000), (2, 20_000)])
+@pytest.mark.parametrize("operation", ["put", "reduce"])
+def test_reads_in_flight_limit_times_and_bounds_alike(operation: str, reads: int, ns: int) -> None:
+    """Small sizes have one round of reads, whose latency counts once; many rounds take nearly the bound."""
+    cluster = Cluster.load("peach2-ring-4").with_node(reads=reads, gpu_read_ns=ns)
+    options = {"source": "gpu"} if operation == "put" else {}
+    rows = thalweg.measure(operation, cluster, sizes="32,512,1K,2K,4K,8K,256K", **options)
+    assert all(row["verified"] and row["time_us"] >= row["bound_us"] for row in rows)
+    assert rows[-1]["share"] > 0.9
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_a_reduction_by_the_processor_is_verified(lost: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its copies, from both GPUs and back, matters."""
+    copies = []
+
+    def copy(node: Node, to: Memory, to_at: int, source: Memory, source_at: int, count: int) -> Operation:
+        copies.append(to)
+        return original(node, to, to_at + 64 * (len(copies) - 1 == lost), source, source_at, count)
+
+    original = Node.copy
+    assert thalweg.measure("reduce", "peach2-ring-4", by="cpu", sizes="1K")[0]["verified"]
+    monkeypatch.setattr(Node, "copy", copy)
+    with pytest.raises(WrongRows, match="reduce returned wrong results at 1024"):
+        thalweg.measure("reduce", "peach2-ring-4", by="cpu", sizes="1K")
+    assert len(copies) == 3
 
 
 @pytest.mark.parametrize("by", ["host", "cpu"])

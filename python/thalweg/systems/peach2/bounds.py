@@ -4,6 +4,7 @@ pipelines."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from thalweg.systems.peach2.cluster import FRAME, NOTICE, PACKET, Cluster
@@ -14,33 +15,45 @@ def rates_gb(cluster: Cluster, memory: str) -> dict[str, float]:
 
     A completion has 12 bytes of header and 8 of framing, and the link to the hub also carries a notice for the read.
     """
-    node = cluster.node
-    read = node.processor_read_gb if memory == "cpu" else node.gpu_read_gb
-    in_flight = node.reads * PACKET / (_read_ns(cluster, memory) + PACKET / read)
     return {
-        f"{memory.upper()} reads": read,
+        f"{memory.upper()} reads": _memory_gb(cluster, memory),
         "host link": cluster.link_gb() * PACKET / (PACKET + 12 + FRAME + NOTICE),
         "ring link": cluster.payload_gb(),
         "DMA port": cluster.engine_gb,
-        f"{node.reads} reads in flight": in_flight,
     }
-
-
-def source_gb(cluster: Cluster, memory: str) -> float:
-    """Returns the rate in GB/s at which the hub can read a memory."""
-    return min(rates_gb(cluster, memory).values())
 
 
 def bottleneck(cluster: Cluster, memory: str) -> str:
     """Returns the part that limits a put, with its rate."""
-    name, rate = min(rates_gb(cluster, memory).items(), key=lambda part: part[1])
+    reads = cluster.node.reads
+    in_flight = {f"{reads} reads in flight": reads * PACKET / _round_ns(cluster, memory)}
+    name, rate = min((rates_gb(cluster, memory) | in_flight).items(), key=lambda part: part[1])
     return f"{name}, {rate:.3g} GB/s"
+
+
+def _memory_gb(cluster: Cluster, memory: str) -> float:
+    return cluster.node.processor_read_gb if memory == "cpu" else cluster.node.gpu_read_gb
 
 
 def _read_ns(cluster: Cluster, memory: str) -> float:
     """Returns the time from the hub's read to the first byte of its data."""
     node = cluster.node
     return 2 * node.host_link_ns + (node.processor_read_ns if memory == "cpu" else node.gpu_read_ns)
+
+
+def _round_ns(cluster: Cluster, memory: str) -> float:
+    """Returns the time from the hub's read to the last byte of its data."""
+    return _read_ns(cluster, memory) + PACKET / _memory_gb(cluster, memory)
+
+
+def _source_ns(cluster: Cluster, memory: str, count: int, gb: float = math.inf) -> float:
+    """Returns the time from the hub's first read of `count` bytes to their last byte, behind a part of rate `gb`.
+
+    Each read waits for the one before it by the maximum in flight.
+    """
+    waits = (count - 1) // (PACKET * cluster.node.reads)
+    slowest = min(gb, *rates_gb(cluster, memory).values())
+    return _read_ns(cluster, memory) + max(count / slowest, waits * _round_ns(cluster, memory))
 
 
 def put_us(cluster: Cluster, count: int, hops: int, source: str, by: str) -> float:
@@ -50,10 +63,9 @@ def put_us(cluster: Cluster, count: int, hops: int, source: str, by: str) -> flo
     if by == "store":
         return (way + count / cluster.payload_gb()) / 1e3
     if by == "dma":
-        return (way + _read_ns(cluster, source) + count / source_gb(cluster, source)) / 1e3
+        return (way + _source_ns(cluster, source, count)) / 1e3
     copied = node.copy_start_ns + count / node.copy_gb
-    from_memory = _read_ns(cluster, "cpu") + count / source_gb(cluster, "cpu")
-    return (way + from_memory + 2 * copied) / 1e3
+    return (way + _source_ns(cluster, "cpu", count) + 2 * copied) / 1e3
 
 
 def copied_us(cluster: Cluster, count: int) -> float:
@@ -72,5 +84,5 @@ def reduce_us(cluster: Cluster, count: int, nodes: Sequence[int], record: int, b
     far = max(cluster.hops(nodes[0], each) for each in nodes)
     way = 2 * far * cluster.link.latency_ns  # to the root and back
     begin, end = node.store_ns + node.host_link_ns, node.host_link_ns + node.landing_ns
-    data = count / min(cluster.bus_gb, source_gb(cluster, "gpu")) + record / cluster.bus_gb
-    return (begin + _read_ns(cluster, "gpu") + data + way + end) / 1e3
+    data = _source_ns(cluster, "gpu", count, cluster.bus_gb) + record / cluster.bus_gb
+    return (begin + data + way + end) / 1e3

@@ -176,6 +176,11 @@ def in_order(data: NDArray[np.float32], record: int, beats: int) -> NDArray[np.f
     return sums[:fields]
 
 
+def _summed(data: NDArray[np.float32]) -> NDArray[np.float32]:
+    sums: NDArray[np.float32] = np.add.reduce(data.reshape(-1, RECORD // 4))
+    return sums
+
+
 @dataclass
 class _Reduce:
     hubs: Hubs
@@ -208,6 +213,7 @@ class _Reduce:
                 for gpu, part in parts:
                     begins.append(node.copy(node.processor, at, gpu, DATA, part.nbytes))
                     at += part.nbytes
+                node.processor.write(self.at, _summed(values))  # the additions, whose time is the following work
                 node.work(values.nbytes / cluster.node.sum_gb)
                 operation = node.copy(node.gpus[0], self.at, node.processor, self.at, RECORD)
             begins.append(operation)
@@ -215,7 +221,9 @@ class _Reduce:
         self.hubs.run()
         time = max(each.end_us for each in ends) - min(each.begin_us for each in begins)
         if self.by == "cpu":
-            return time, True
+            (values,), node = data, self.hubs.nodes[self.nodes[0]]
+            sums = _summed(node.processor.read(DATA, values.size, np.float32))
+            return time, np.array_equal(node.gpus[0].read(self.at, fields, np.float32), sums)
         expected = self._expected(data)
         got = [self.hubs.nodes[number].processor.read(self.at, fields, np.float32) for number in self.nodes]
         return time, all(np.array_equal(each, expected) for each in got)

@@ -50,7 +50,7 @@ class Evaluation(OfPaper):
         yield self.row("peach2.rate", "x16, all that its lanes carry", cluster.link_gb(16), "GB/s")
         yield self.row("peach2.rate", "x16, data in packets of 256 bytes", cluster.payload_gb(16), "GB/s")
         yield self.row("peach2.rate", "bus, 16 bytes a cycle", cluster.bus_gb, "GB/s")
-        ratio = min(cluster.bus_gb, bounds.source_gb(cluster, "gpu")) * (1 / node.copy_gb + 1 / node.sum_gb)
+        ratio = min(cluster.bus_gb, *bounds.rates_gb(cluster, "gpu").values()) * (1 / node.copy_gb + 1 / node.sum_gb)
         note = "the hub's rate over the processor's, which copies out of the GPU and then sums"
         yield self.row("peach2.asymptote", "hub over processor, long data", ratio, "times", note)
 
