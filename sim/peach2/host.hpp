@@ -81,14 +81,25 @@ class Host {
   [[nodiscard]] Tick read_latency(unsigned number) const {
     return static_cast<Tick>(std::ceil(config_.memories.at(number).read_latency));
   }
-  /// Writes without simulated time: also a GPU sees the data.
+  /// Writes by the node's own means: also a GPU sees the data, and no longer what earlier writes have overwritten there.
   void set(unsigned number, std::uint64_t at, std::span<const std::byte> data) {
     memory(number).write(at, data);
-    for (auto& write : unseen_[number]) {
+    std::deque<Unseen> rest;
+    for (const auto& write : unseen_.at(number)) {
       const auto [first, end] = overlap(write, at, data.size());
-      if (first < end)
-        std::ranges::copy(data.subspan(first - at, end - first), write.before.begin() + (first - write.at));
+      if (first >= end) {
+        rest.push_back(write);
+        continue;
+      }
+      const auto keep = [&](std::uint64_t from, std::uint64_t to) {
+        const auto old = write.before.begin() + static_cast<std::ptrdiff_t>(from - write.at);
+        if (from < to)
+          rest.push_back({write.arrived, write.source, from, {old, old + static_cast<std::ptrdiff_t>(to - from)}});
+      };
+      keep(write.at, first);
+      keep(end, write.at + write.before.size());
     }
+    unseen_[number] = std::move(rest);
   }
   /// The GPU sees all writes that have arrived.
   void flush(unsigned number) { unseen_.at(number).clear(); }

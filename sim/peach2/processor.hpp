@@ -146,7 +146,7 @@ class Processor final : public Component, public Host::Listener {
       case Kind::copy: {
         std::vector<std::byte> data(front.bytes);
         host_.memory(front.from.memory).read(front.from.at, data);
-        host_.memory(front.to.memory).write(front.to.at, data);
+        host_.set(front.to.memory, front.to.at, data);
         break;
       }
       case Kind::work:

@@ -48,6 +48,22 @@ def test_a_kernel_after_a_flag_reads_old_data_and_says_so() -> None:
     assert (seen[:-old] == NEW).all() and (seen[-old:] == OLD).all()
 
 
+def test_a_copy_over_an_unseen_write_is_seen_at_once() -> None:
+    """The copy is the node's own, like the kernel. Around it, the kernel still gets the bytes from before the write."""
+    hubs = Hubs(Cluster.load("peach2-ring-4").with_node(gpu_landing_ns=20_000))
+    b = hubs.nodes[1]
+    b.processor.write(0, np.full(SIZE, 3, np.uint8))
+    write_and_flag(hubs)
+    b.copy(b.gpus[1], 100, b.processor, 0, 60)
+    inside, around = (b.kernel(0, [(b.gpus[1].address(at), size)]) for at, size in ((100, 60), (0, SIZE)))
+    with pytest.raises(StaleRead):
+        hubs.run()
+    assert inside.done and (inside.seen[0] == 3).all()
+    (seen,) = around.seen
+    assert around.error and (seen[100:160] == 3).all() and (np.delete(seen, range(100, 160)) == OLD).all()
+    assert (np.delete(b.gpus[1].read(0, SIZE), range(100, 160)) == NEW).all()
+
+
 def test_the_result_of_a_group_needs_a_flush() -> None:
     """It follows its record to the GPU at once."""
     for flushes in (False, True):
