@@ -6,10 +6,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "cluster/engine.hpp"
+#include "running.hpp"
 
 /// Converts to a list of thalweg.errors.Blocked.
 inline nanobind::list records_of(std::span<const thalweg::Blocked> all, double ticks_per_second) {
@@ -30,7 +32,7 @@ inline nanobind::list records_of(std::span<const thalweg::Lost> all) {
 
 /// Advances an engine without the interpreter's lock, and returns the completions.
 inline std::vector<thalweg::Completion> advance_of(thalweg::Engine& engine, thalweg::Tick until) {
-  const nanobind::gil_scoped_release released;
+  const Running running(&engine);
   std::vector<thalweg::Completion> completed;
   engine.advance(until, completed);
   return completed;

@@ -24,6 +24,8 @@ inline constexpr std::uint64_t kHead = 160, kGroupResults = kFlagsAt + 4096;
 
 /// Size and alignment of descriptors and flags.
 inline constexpr std::uint64_t kLine = 32;
+inline constexpr std::uint64_t kOwnLines =
+    2;  ///< of a chain besides its copies: the flag, and the descriptor that copies it
 inline constexpr std::uint64_t kProxy = 96;  ///< a flag and two descriptors
 inline constexpr std::uint64_t kProxies = kProxy * kMostNodes;
 
@@ -61,9 +63,12 @@ class AddressMap {
   /// proxies, the second half has an area for each context.
   [[nodiscard]] std::uint64_t program_ram() const { return ram_bytes() / 4; }
   [[nodiscard]] std::uint64_t chain_area() const { return (ram_bytes() / 4 - kProxies) / 2; }
+  /// Maximum number of copies of a chain there.
+  [[nodiscard]] std::uint64_t ram_copies() const { return chain_area() / kLine - kOwnLines; }
   [[nodiscard]] std::uint64_t proxies_at() const { return ram_bytes() / 4 - kProxies; }
   /// Size of the area of the chain that a context's result starts: a head, followed by descriptors.
   [[nodiscard]] std::uint64_t area_bytes() const { return ram_bytes() / 2 / fabric_.config().contexts; }
+  [[nodiscard]] std::uint64_t result_copies() const { return (area_bytes() - kHead) / kLine; }
   [[nodiscard]] std::uint64_t result_area(unsigned context) const {
     return kRamAt + ram_bytes() / 2 + area_bytes() * context;
   }

@@ -115,6 +115,7 @@ void Peach2::launch(unsigned node, std::uint64_t chain, const Processor::Then& t
 }
 
 Outcome Peach2::abort(unsigned node, unsigned channel) {
+  check_node(node);
   require(channel < kChannels, "channel " + std::to_string(channel) +
                                    " of a DMA controller does not exist: 0 is for started chains, 1 for result chains");
   const auto times = begin(node, "an abort");
@@ -124,6 +125,7 @@ Outcome Peach2::abort(unsigned node, unsigned channel) {
 }
 
 Outcome Peach2::reset(unsigned node) {
+  check_node(node);
   const auto times = begin(node, "a reset");
   auto& state = nodes_[node];
   auto& processor = fabric_.node(node).processor();
@@ -145,6 +147,7 @@ Outcome Peach2::reset(unsigned node) {
 }
 
 Outcome Peach2::timeout(unsigned node, std::uint64_t cycles) {
+  check_node(node);
   const std::uint64_t units = (cycles + kTimeoutUnit - 1) / kTimeoutUnit;
   require(units <= kMostTimeout, "a time-out of " + std::to_string(cycles) + " cycles; the maximum is " +
                                      std::to_string(kMostTimeout * kTimeoutUnit));
@@ -159,6 +162,7 @@ Outcome Peach2::timeout(unsigned node, std::uint64_t cycles) {
 }
 
 Outcome Peach2::restart_host(unsigned node) {
+  check_node(node);
   const auto times = begin(node, "a restart of the host");
   nodes_[node].restarted = true;
   fabric_.node(node).processor().restart(ends(times));
@@ -166,6 +170,7 @@ Outcome Peach2::restart_host(unsigned node) {
 }
 
 Outcome Peach2::owners(unsigned node, std::uint32_t nodes) {
+  check_node(node);
   require(nodes < 1U << kMostNodes, "owners must have one bit for each of " + std::to_string(kMostNodes) + " nodes");
   const auto times = begin(node, "a change of owners");
   fabric_.node(node).processor().store(register_address(node, kOwnersRegister), bytes_of(std::uint64_t{nodes}),
@@ -175,6 +180,7 @@ Outcome Peach2::owners(unsigned node, std::uint32_t nodes) {
 
 Outcome Peach2::translate(unsigned node, unsigned link, bool outbound, std::uint64_t first, std::uint64_t to,
                           std::uint64_t bytes) {
+  check_node(node);
   require(link < kLinks,
           "link " + std::to_string(link) + " does not exist; a hub has links 0 to 3: north, east, west, south");
   require(std::has_single_bit(bytes) && bytes >> kPageBits != 0,
@@ -303,7 +309,7 @@ Outcome Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptor
 
 void Peach2::check_length(std::size_t copies, Descriptors in) const {
   const bool ram = in == Descriptors::ram;
-  const std::uint64_t most = (ram ? map_.chain_area() : kChainBytes) / kLine - 2;
+  const std::uint64_t most = ram ? map_.ram_copies() : kChainBytes / kLine - kOwnLines;
   require(copies <= most, std::to_string(copies) + " copies; a chain in " +
                               (ram ? "the working RAM" : "the host's memory") + " can have at most " +
                               std::to_string(most));

@@ -22,6 +22,9 @@
 
 namespace thalweg::peach2 {
 
+using thalweg::spec::Datatype;
+using thalweg::spec::Operator;
+
 /// A copy; addresses and bytes are multiples of 4.
 struct Copy {
   std::uint64_t to = 0, from = 0, bytes = 0;
@@ -36,8 +39,8 @@ enum class Descriptors { ram, host };
 /// Operation of the calculator.
 struct Reduction {
   unsigned context = 0;
-  spec::Operator op = spec::Operator::sum;
-  spec::Datatype type = spec::Datatype::float32;
+  Operator op = Operator::sum;
+  Datatype type = Datatype::float32;
   unsigned record_bytes = 32;
   bool tree = false;  ///< reduces all fields of a record to one
 

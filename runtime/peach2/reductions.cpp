@@ -45,6 +45,13 @@ void Peach2::check(const Reduction& how) const {
   const auto& config = fabric_.config();
   require(how.context < config.contexts, "context " + std::to_string(how.context) +
                                              " does not exist; the last one is " + std::to_string(config.contexts - 1));
+  const auto op = static_cast<std::size_t>(how.op), type = static_cast<std::size_t>(how.type);
+  const std::string pair = (op < spec::operator_names.size() ? std::string(name(how.op)) : std::to_string(op)) + " " +
+                           (type < spec::datatype_names.size() ? std::string(name(how.type)) : std::to_string(type));
+  std::string pairs;
+  for (const auto& known : fabric_.pairs()) pairs += (pairs.empty() ? "" : ", ") + known;
+  require(std::ranges::find(fabric_.pairs(), pair) != fabric_.pairs().end(),
+          "the calculators do not reduce by " + pair + ", only by " + pairs);
   const unsigned most = 16 * config.records;
   require(how.record_bytes >= 16 && how.record_bytes <= most && std::has_single_bit(how.record_bytes),
           "a record of " + std::to_string(how.record_bytes) + " bytes; must be a power of two from 16 to " +
@@ -69,9 +76,9 @@ void Peach2::check(const Reduction& how, unsigned node, const Sources& from) con
 
 void Peach2::check_area(std::size_t descriptors) const {
   const std::uint64_t bytes = kHead + descriptors * kLine;
-  require(bytes <= map_.area_bytes(), "the working RAM has " + std::to_string(map_.area_bytes()) +
-                                          " bytes for a context's chain, and " + std::to_string(bytes) +
-                                          " are needed: increase ram_bits or reduce contexts");
+  require(descriptors <= map_.result_copies(), "the working RAM has " + std::to_string(map_.area_bytes()) +
+                                                   " bytes for a context's chain, and " + std::to_string(bytes) +
+                                                   " are needed: increase ram_bits or reduce contexts");
 }
 
 // --- Reductions of a node

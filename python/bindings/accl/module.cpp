@@ -21,6 +21,7 @@
 #include "../assembly.hpp"
 #include "../attach.hpp"
 #include "../engine.hpp"
+#include "../running.hpp"
 #include "accl/network.hpp"
 #include "accl/program.hpp"
 #include "in_switch/accl_collectives.hpp"
@@ -236,7 +237,7 @@ NB_MODULE(_sim, module) {
           "work",
           [](Boards& self, Tick until) {
             const auto watched = self.watch();
-            const nb::gil_scoped_release released;
+            const Running running(&self.engine());
             std::vector<Completion> completed;
             self.network.work(until, completed);
             return completed;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "../engine.hpp"
+#include "../running.hpp"
 #include "common/bits.hpp"
 #include "mpi_fpga/driver/shared_fabric.hpp"
 
@@ -116,7 +117,7 @@ class PythonFabric {
   std::vector<Completion> advance(Tick until) {
     std::vector<Completion> completed;
     {
-      const nb::gil_scoped_release release;
+      const Running running(&fabric_);
       fabric_.advance(until, completed);
     }
     for (const Completion& completion : completed)

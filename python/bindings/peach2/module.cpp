@@ -10,13 +10,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <tuple>
 
 #include "../assembly.hpp"
 #include "../engine.hpp"
+#include "../running.hpp"
 #include "core/require.hpp"
 #include "peach2/peach2.hpp"
 #include "peach2/rtl_hub.hpp"
@@ -64,9 +67,11 @@ class Hubs {
   /// `library`: library of Verilated hubs, or empty for the simulator's.
   Hubs(const nb::dict& description, const Windows& windows, const std::string& library)
       : fabric_(description_of(description), tables_of(windows), library.empty() ? Fabric::sim_hub : hardware(library)),
-        front_(fabric_) {}
+        front_(fabric_) {
+    fabric_.call_between([this] { check_signals(); });
+  }
 
-  [[nodiscard]] Engine& engine() { return fabric_; }
+  [[nodiscard]] Engine& engine() { return fabric(); }
   [[nodiscard]] unsigned nodes() const { return fabric_.nodes(); }
   [[nodiscard]] double cycles_per_second() const { return fabric_.cycles_per_second(); }
 
@@ -75,7 +80,7 @@ class Hubs {
     if (memory == kHubMemory)
       to.write(at, view(data));
     else
-      fabric_.node(of(node)).host().set(static_cast<unsigned>(memory), at, view(data));
+      fabric().node(of(node)).host().set(static_cast<unsigned>(memory), at, view(data));
   }
   nb::bytes read(Number node, Number memory, Number at, Number count) {
     const auto& from = place(node, memory, at, count);
@@ -85,42 +90,43 @@ class Hubs {
     return nb::steal<nb::bytes>(bytes);
   }
 
-  Outcome store(Number node, Number to, const nb::bytes& data) { return front_.store(of(node), to, view(data)); }
+  Outcome store(Number node, Number to, const nb::bytes& data) { return front().store(of(node), to, view(data)); }
   Outcome await(Number node, Number at, Number value) {
-    return front_.await(of(node), at, narrow<std::uint32_t>("the value of a wait", value));
+    return front().await(of(node), at, narrow<std::uint32_t>("the value of a wait", value));
   }
-  Outcome work(Number node, double ns) { return front_.work(of(node), cycles(ns)); }
+  Outcome work(Number node, double ns) { return front().work(of(node), cycles(ns)); }
   Outcome copy(Number node, Number to, Number to_at, Number from, Number from_at, Number bytes) {
-    return front_.copy(of(node), {narrow<unsigned>("a memory", to), to_at},
-                       {narrow<unsigned>("a memory", from), from_at}, bytes);
+    return front().copy(of(node), {narrow<unsigned>("a memory", to), to_at},
+                        {narrow<unsigned>("a memory", from), from_at}, bytes);
   }
-  Outcome kernel(Number node, double ns, const Sources& reads) { return front_.kernel(of(node), cycles(ns), reads); }
-  Outcome flush(Number node, Number gpu) { return front_.flush(of(node), narrow<unsigned>("a GPU", gpu)); }
+  Outcome kernel(Number node, double ns, const Sources& reads) { return front().kernel(of(node), cycles(ns), reads); }
+  Outcome flush(Number node, Number gpu) { return front().flush(of(node), narrow<unsigned>("a GPU", gpu)); }
   Outcome chain(Number node, const std::vector<std::tuple<Number, Number, Number>>& copies, bool in_host, bool waits) {
     std::vector<Copy> made;
     made.reserve(copies.size());
     for (const auto& [to, from, bytes] : copies) made.push_back({to, from, bytes});
-    return front_.chain(of(node), made, in_host ? Descriptors::host : Descriptors::ram, waits);
+    return front().chain(of(node), made, in_host ? Descriptors::host : Descriptors::ram, waits);
   }
-  Outcome get(Number node, Number to, Number from, Number bytes) { return front_.get(of(node), to, from, bytes); }
+  Outcome get(Number node, Number to, Number from, Number bytes) { return front().get(of(node), to, from, bytes); }
   Outcome reduce(Number node, Number to, const Sources& from, const Reduction& how, bool by_hub) {
-    return front_.reduce(of(node), to, from, how, by_hub);
+    return front().reduce(of(node), to, from, how, by_hub);
   }
   std::shared_ptr<Peach2::Group> group(const std::vector<Number>& nodes, Number at, const Reduction& how,
                                        const std::vector<Number>& memories) {
     std::vector<unsigned> made, to;
     for (const Number node : nodes) made.push_back(of(node));
     for (const Number memory : memories) to.push_back(narrow<unsigned>("a memory", memory));
-    return std::make_shared<Peach2::Group>(front_.group(made, at, how, to));
+    return std::make_shared<Peach2::Group>(front().group(made, at, how, to));
   }
   Outcome reduce_in(Peach2::Group& group, Number node, const Sources& from) {
-    return front_.reduce(group, of(node), from);
+    return front().reduce(group, of(node), from);
   }
 
-  void load(const Windows& windows) { fabric_.load(tables_of(windows)); }
+  void load(const Windows& windows) { fabric().load(tables_of(windows)); }
   void run() {
-    nb::gil_scoped_release released;
+    static_cast<void>(fabric());
     try {
+      const Running running(this);
       front_.run();
     } catch (const Stuck& stuck) {
       const auto lost = front_.settle(), stale = front_.take_stale();
@@ -128,27 +134,30 @@ class Hubs {
       Stuck with_losses(stuck.what() + after_line(lost) + after_line(stale), stuck.blocked);
       with_losses.ticks_per_second = stuck.ticks_per_second;
       throw with_losses;
+    } catch (const std::bad_alloc&) {
+      exhausted_ = true;
+      throw;
     }
     const auto lost = front_.settle(), stale = front_.take_stale();
     if (!lost.empty()) throw WritesLost(lost + after_line(stale));
     if (!stale.empty()) throw StaleRead(stale);
   }
-  Outcome abort(Number node, unsigned channel) { return front_.abort(of(node), channel); }
-  Outcome reset(Number node) { return front_.reset(of(node)); }
+  Outcome abort(Number node, unsigned channel) { return front().abort(of(node), channel); }
+  Outcome reset(Number node) { return front().reset(of(node)); }
   Outcome timeout(Number node, double us) {
     const double most = static_cast<double>(kMostTimeout) * kTimeoutUnit / cycles_per_second() * 1e6;
     require(us >= 0 && us <= most,
             "a time-out of " + std::to_string(us) + " us; must be 0 (none) to " + std::to_string(most));
-    return front_.timeout(of(node), static_cast<std::uint64_t>(std::ceil(us * 1e-6 * cycles_per_second())));
+    return front().timeout(of(node), static_cast<std::uint64_t>(std::ceil(us * 1e-6 * cycles_per_second())));
   }
-  Outcome restart_host(Number node) { return front_.restart_host(of(node)); }
-  Outcome owners(Number node, std::uint32_t nodes) { return front_.owners(of(node), nodes); }
+  Outcome restart_host(Number node) { return front().restart_host(of(node)); }
+  Outcome owners(Number node, std::uint32_t nodes) { return front().owners(of(node), nodes); }
   Outcome translate(Number node, unsigned link, bool outbound, Number first, Number to, Number bytes) {
-    return front_.translate(of(node), link, outbound, first, to, bytes);
+    return front().translate(of(node), link, outbound, first, to, bytes);
   }
   nb::dict counts(Number number) {
     const unsigned node = of(number);
-    const auto counts = front_.counts(node);
+    const auto counts = front().counts(node);
     nb::dict all;
     all["chains"] = counts.chains;
     all["missed"] = counts.missed;
@@ -164,16 +173,40 @@ class Hubs {
     all["refused"] = records(counts.refused);
     all["given_up"] = records(counts.given_up);
     all["results"] = nb::cast(counts.results);
-    all["unclaimed"] = fabric_.node(node).host().unclaimed();
+    all["unclaimed"] = fabric().node(node).host().unclaimed();
     return all;
   }
   [[nodiscard]] Tick start() const { return fabric_.start(); }
-  [[nodiscard]] nb::list link_use() const { return thalweg::link_use(fabric_.assembly()); }
+  [[nodiscard]] nb::list link_use() { return thalweg::link_use(fabric().assembly()); }
   double us(const Times& times) const {
     return static_cast<double>(times.end - times.begin) / cycles_per_second() * 1e6;
   }
 
+  /// Maximum numbers of copies of a chain in the working RAM, and of descriptors of a context's chain.
+  [[nodiscard]] std::pair<Number, Number> ram_copies() {
+    const AddressMap map(fabric());
+    return {map.ram_copies(), map.result_copies()};
+  }
+
  private:
+  Fabric& fabric() {
+    Running::check(this);
+    require(!exhausted_, "the last run ran out of memory, amid a step: create new hubs");
+    return fabric_;
+  }
+  Peach2& front() {
+    static_cast<void>(fabric());
+    return front_;
+  }
+  /// Lets a signal such as Ctrl-C end a run; the next one continues.
+  void check_signals() {
+    constexpr auto kInterval = std::chrono::milliseconds(50);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - checked_ < kInterval) return;
+    checked_ = now;
+    const nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
   static Tables tables_of(const Windows& windows) {
     Tables tables;
     for (const auto& of_hub : windows) {
@@ -198,13 +231,13 @@ class Hubs {
     return static_cast<To>(value);
   }
   unsigned of(Number node) const {
-    require(node < fabric_.nodes(),
-            "node " + std::to_string(node) + " does not exist; the last one is " + std::to_string(fabric_.nodes() - 1));
+    require(node < nodes(),
+            "node " + std::to_string(node) + " does not exist; the last one is " + std::to_string(nodes() - 1));
     return static_cast<unsigned>(node);
   }
   /// Returns the memory that contains a range, which must not overlap the library's part.
   SparseMemory& place(Number number, Number memory, Number at, Number count) {
-    auto& node = fabric_.node(of(number));
+    auto& node = fabric().node(of(number));
     require(memory <= kHubMemory,
             "memory " + std::to_string(memory) + " does not exist; a node has 0 to " + std::to_string(kHubMemory));
     auto& found = memory == kHubMemory ? node.memory() : node.host().memory(static_cast<unsigned>(memory));
@@ -218,6 +251,8 @@ class Hubs {
 
   Fabric fabric_;
   Peach2 front_;
+  bool exhausted_ = false;
+  std::chrono::steady_clock::time_point checked_;
 };
 
 }  // namespace
@@ -260,6 +295,8 @@ NB_MODULE(_sim, module) {
            nb::arg("windows"), nb::arg("library") = "")
       .def_prop_ro("nodes", &Hubs::nodes)
       .def_prop_ro("cycles_per_second", &Hubs::cycles_per_second)
+      .def_prop_ro("ram_copies", &Hubs::ram_copies,
+                   "maximum numbers of copies of a chain in the working RAM, and of descriptors of a context's chain")
       .def("write", &Hubs::write)
       .def("read", &Hubs::read)
       .def("store", &Hubs::store)

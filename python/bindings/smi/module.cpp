@@ -12,6 +12,7 @@
 
 #include "../assembly.hpp"
 #include "../engine.hpp"
+#include "../running.hpp"
 #include "in_switch/smi_collectives.hpp"
 #include "smi/driver/fabric.hpp"
 #include "smi/guard.hpp"
@@ -123,7 +124,7 @@ class Run {
     program_->start(rank, library, kernel, std::move(made), serves);
   }
   void run() {
-    nb::gil_scoped_release released;
+    const Running running(this);
     program_->run();
   }
   void limit(std::uint64_t cycle) { program_->limit(static_cast<Tick>(cycle)); }

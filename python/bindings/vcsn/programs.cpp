@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "../running.hpp"
 #include "bound.hpp"
 #include "vcsn/collectives.hpp"
 #include "vcsn/hosts.hpp"
@@ -158,7 +159,7 @@ double run_programs(Bound& self, const Programs& programs, bool late, const Kern
            serves});
     }
     const RunOptions options = options_of(self, late);
-    const nb::gil_scoped_release released;
+    const Running running(options.engine);
     return run(self.network, servers, logic, options);
   } catch (const WrongProgram& error) {
     return refused([&]() -> double { throw error; });
@@ -205,7 +206,7 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
           [](Bound& self, const std::vector<Ends>& circuits, const std::string& by) {
             const auto written = refused([&] {
               const RunOptions options = options_of(self, false);
-              const nb::gil_scoped_release released;
+              const Running running(options.engine);
               return self.front.rewire_in_time(circuits, way_of(by), options);
             });
             return std::pair(written.rows, written.us);

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic_core import PydanticKnownError
 
 from thalweg.arguments import limit, plain
 from thalweg.cluster import toml_lines, topology
@@ -37,6 +38,21 @@ _PLAINER = {
 
 class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _of_its_type(cls, value: object, info: ValidationInfo) -> object:
+        """Refuses True and 1.0 for the literal 1, which they equal."""
+        choices = _choices(cls.model_fields[str(info.field_name)].annotation)
+        if value in choices and type(value) not in map(type, choices):
+            raise PydanticKnownError("literal_error", {"expected": ", ".join(map(repr, choices))})
+        return value
+
+
+def _choices(annotation: object) -> list[object]:
+    """The values of the literals in a type."""
+    parts = get_args(annotation)
+    return list(parts) if get_origin(annotation) is Literal else [each for part in parts for each in _choices(part)]
 
 
 Node = Annotated[int, Field(ge=0, lt=MAX_NODES)]

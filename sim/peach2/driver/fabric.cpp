@@ -206,6 +206,7 @@ std::unique_ptr<HubModel> Fabric::sim_hub(const Hub::Config& config, std::uint16
 /// Values collected from the kinds during assembly.
 struct Fabric::Parts {
   Hub::Config config;
+  std::vector<std::string> pairs;
   Domain* net = nullptr;
   double per_second = 0;
   Kinds kinds;
@@ -227,6 +228,7 @@ Fabric::Fabric(const Description& description, const Tables& windows, const Make
           m.net = &net;
           m.per_second = hertz;
           m.config = hub_config(values, number, hertz, net, bus);
+          m.pairs = values.get<std::vector<std::string>>("pairs");
           return std::make_unique<Node>(
               node_config(values, m.config, hertz, ticks / static_cast<double>(bus.clock.period)), number,
               make_hub(m.config, kEngineOf, number, net, bus), net, bus);
@@ -238,6 +240,7 @@ Fabric::Fabric(const Description& description, const Tables& windows, const Make
         return m.kinds;
       }()) {
   config_ = made->config;
+  pairs_ = std::move(made->pairs);
   net_ = made->net;
   cycles_per_second_ = made->per_second;
   wiring_ = wiring_of(description);
@@ -295,6 +298,7 @@ void Fabric::look() {
   gave_up_ = still_ > kPatience;
   if (all != seen_) moved_ = assembly_.time().now();
   seen_ = all;
+  if (between_) between_();
 }
 
 bool Fabric::idle() const {

@@ -84,6 +84,10 @@ class Fabric final : public Engine {
   [[nodiscard]] Node& node(unsigned number) { return dynamic_cast<Node&>(assembly_.node(number)); }
   [[nodiscard]] const Node& node(unsigned number) const { return dynamic_cast<const Node&>(assembly_.node(number)); }
   [[nodiscard]] const Hub::Config& config() const { return config_; }
+  /// Operators and types of the calculators, such as "sum float32".
+  [[nodiscard]] const std::vector<std::string>& pairs() const { return pairs_; }
+  /// Sets a function that is called now and then while time advances. If it throws, the next advance() continues.
+  void call_between(std::function<void()> between) { between_ = std::move(between); }
 
   /// The clocks' tick at which now() was 0.
   [[nodiscard]] Tick start() const { return net_->clock.edge(start_); }
@@ -137,6 +141,8 @@ class Fabric final : public Engine {
   void look();
 
   Hub::Config config_;
+  std::vector<std::string> pairs_;
+  std::function<void()> between_;
   Domain* net_ = nullptr;
   double cycles_per_second_ = 0;
   Assembly assembly_;

@@ -132,7 +132,7 @@ NODES = '{ "4-6" = "board", "7" = "server" }'
         ('["7.slot1", "4.host"]', '["7.nic", "4.host"]', 63, "link slot (wire) cannot connect Ethernet of node 7 to PCIe "),
         ('  { link = "slot", ends = ["7.slot1", "4.host"] },\n', "", 57, "no link leads to node 4 (board)"),
         ("link_buffer = 512", "link_buffer = 512\nlinks = 1", 33, "the topology uses ports up to L1, "),
-        ("memory_commands = 8", "memory_commands = 8\nrecords = 3", 28, "records is 3; it must be a power of two from 2 to 64"),
+        ("memory_commands = 8", "memory_commands = 8\nrecords = 3", 28, "records is 3; it must be a power of two from 2 to 8"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, right: str, wrong: str, line: int, says: str) -> None:

@@ -55,6 +55,34 @@ def test_a_described_time_is_at_most_a_second(name: str, value: float) -> None:
         described(name, value)
 
 
+def test_a_program_in_c_plus_plus_reduces_only_as_the_calculators_do() -> None:
+    """Programs in Python are refused before."""
+    cluster = Cluster.load("peach2-ring-4")
+    hubs = _sim.Hubs(cluster.assembly, cluster.windows)
+    source = _sim.memory_address(0, 1)
+    for op, kind, named in ((2, 11, "prod float64"), (99, 10, "99 float32"), (1, 77, "sum 77")):
+        how = _sim.Reduction(0, op, kind, 32, False)
+        with pytest.raises(ValueError, match=f"the calculators do not reduce by {named}, only by sum float32"):
+            hubs.reduce(0, source, [(source, 64)], how, True)
+        with pytest.raises(ValueError, match=named):
+            hubs.group([0, 1], 0, how, [0])
+
+
+def test_the_end_of_a_memory_is_the_address_of_no_byte_of_it() -> None:
+    """It is that of the next memory's first byte, or of the library's."""
+    node = Hubs("peach2-ring-4").nodes[0]
+    for memory in (node.processor, *node.gpus, node.hub):
+        assert memory.address(memory.size - 4) == memory.address() + memory.size - 4
+        with pytest.raises(InputError, match=f"the offset in a memory is {memory.size}; this memory has {memory.size}"):
+            memory.address(memory.size)
+
+
+@pytest.mark.parametrize(("key", "value"), [("gen", "true"), ("lanes", "true"), ("lanes", "8.0")])
+def test_a_number_is_no_truth_value(key: str, value: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"node.hub.{key} is {value}; it should be 1, 2, "):
+        Cluster.load(file(tmp_path, f"{key} = {value}"))
+
+
 def file(folder: Path, node: str, mhz: float = 250) -> Path:
     path = folder / "cluster.toml"
     base = ROOT / "clusters/peach2-ring-4.toml"

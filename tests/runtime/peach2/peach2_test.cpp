@@ -153,6 +153,42 @@ TEST(Peach2, NodesReduceTogether) {
   }
 }
 
+/// As programs begin: each name has one meaning.
+namespace of_a_program {
+using namespace thalweg;
+using namespace thalweg::peach2;
+constexpr Reduction kUnknown{.op = static_cast<Operator>(99)};
+constexpr Reduction kOther{.op = Operator::prod, .type = Datatype::float64};
+}  // namespace of_a_program
+
+TEST(Peach2, RefusesAnUnknownNodeOrOperatorInOneLine) {
+  Fabric fabric(rings_of(1, 4), windows_of_rings(1, 4));
+  Peach2 hubs(fabric);
+  const auto refusal = [](auto&& call) -> std::string {
+    try {
+      static_cast<void>(call());
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string unknown = "node 99 does not exist; the last one is 3";
+  EXPECT_EQ(refusal([&] { return hubs.abort(99); }), unknown);
+  EXPECT_EQ(refusal([&] { return hubs.reset(99); }), unknown);
+  EXPECT_EQ(refusal([&] { return hubs.timeout(99, 5); }), unknown);
+  EXPECT_EQ(refusal([&] { return hubs.restart_host(99); }), unknown);
+  EXPECT_EQ(refusal([&] { return hubs.owners(99, 1); }), unknown);
+  EXPECT_EQ(refusal([&] { return hubs.translate(99, 0, false, 0, 1 << 20, 4096); }), unknown);
+  const Sources sources{{memory_address(0, kGpu0), 64}};
+  const auto reduce = [&](const Reduction& how) { return hubs.reduce(0, memory_address(0, kGpu1), sources, how); };
+  EXPECT_EQ(refusal([&] { return reduce(of_a_program::kUnknown); }),
+            "the calculators do not reduce by 99 float32, only by sum float32");
+  EXPECT_EQ(refusal([&] { return reduce(of_a_program::kOther); }),
+            "the calculators do not reduce by prod float64, only by sum float32");
+  hubs.run();
+  EXPECT_EQ(hubs.counts(0).chains, 0u);
+}
+
 TEST(Peach2, SaysWhoWaits) {
   Fabric fabric(rings_of(1, 2), windows_of_rings(1, 2));
   Peach2 hubs(fabric);

@@ -42,7 +42,8 @@ inline Description rings_of(unsigned count, unsigned nodes, Tick bus_phase = 0) 
                      {"copy_gb", 6.0},
                      {"memory_gb", 8.528},
                      {"memory_commands", std::int64_t{8}},
-                     {"gpu_landing_ns", 350.0}};
+                     {"gpu_landing_ns", 350.0},
+                     {"pairs", std::vector<std::string>{"sum float32"}}};
   node.merge(ddr3_1066());
   for (unsigned n = 0; n < count * nodes; ++n)
     description.nodes.push_back({"peach2", Values("node " + std::to_string(n), node)});

@@ -70,6 +70,12 @@ class Hubs:
     @property
     def cycles_per_second(self) -> float: ...
 
+    @property
+    def ram_copies(self) -> tuple[int, int]:
+        """
+        maximum numbers of copies of a chain in the working RAM, and of descriptors of a context's chain
+        """
+
     def write(self, arg0: int, arg1: int, arg2: int, arg3: bytes, /) -> None: ...
 
     def read(self, arg0: int, arg1: int, arg2: int, arg3: int, /) -> bytes: ...

@@ -34,7 +34,8 @@ that the other end returns for it."""
 def pair_of(text: str) -> tuple[Operator, Datatype]:
     """Parses an operator and a type such as `sum float32`. Raises ValueError."""
     op, _, datatype = text.partition(" ")
-    if op.upper() not in Operator.__members__ or datatype.upper() not in Datatype.__members__:
+    known = op.upper() in Operator.__members__ and datatype.upper() in Datatype.__members__
+    if not known or text != text.lower():
         raise ValueError(f"{text!r} is not an operator and a type such as 'sum float32' or 'max int64'")
     return Operator[op.upper()], Datatype[datatype.upper()]
 

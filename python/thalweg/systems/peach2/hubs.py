@@ -83,8 +83,8 @@ class Memory:
         return _SIZES[self.number]
 
     def address(self, at: int = 0) -> int:
-        """Returns the global address of byte `at`."""
-        if whole("the place in a memory", at) > self.size:
+        """Returns the global address of byte `at`. Raises InputError if the memory has no such byte."""
+        if whole("the place in a memory", at) >= self.size:
             raise InputError(f"the offset in a memory is {at}; this memory has {self.size} bytes for programs")
         if self.number == _sim.HUB_MEMORY:
             return _sim.hub_address(self.node, at)
@@ -472,6 +472,7 @@ class Hubs:
         with translated_errors():
             self._sim = _sim.Hubs(self.cluster.assembly, self.cluster.windows, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
+        self.ram_copies: tuple[int, int] = self._sim.ram_copies  #: maximum of a chain in working RAM, and of a result's
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
         self.stops = 0  #: number of stopped runs, which discard pending operations
         self._kept: list[RecordedOperation] | None = [] if record else None
