@@ -167,7 +167,8 @@ class Program:
 
     def _chain(self, node: Node) -> None:
         copies, targets = [], []
-        for _ in range(self.draw.choice((1, 1, 2, 5, 12))):
+        most, _ = self.hubs.ram_copies
+        for _ in range(min(most, self.draw.choice((1, 1, 2, 5, 12)))):
             source, at, data = self._source(
                 node, 4 * self.draw.choice((1, 2, self.draw.randint(1, 64), self.draw.randint(1, 1000)))
             )
@@ -228,7 +229,8 @@ class Program:
         how = replace(self._how(0), tree=False)
         most = hubs.cluster.node.sums * 16 // how.record_bytes
         levels = 2 if len(members) > most else 1
-        if len(members) > most * most:
+        leaders = -(-len(members) // most)
+        if leaders > most or 1 + 2 * most + 3 * leaders > self.hubs.ram_copies[1]:
             return None
         for context in draw.sample(range(4), 4):
             taken = range(context, context + levels + 1)
@@ -346,8 +348,9 @@ class Program:
             part = arithmetic.whole_values(self.numbers, how.type, piece // arithmetic.type_of(how.type).itemsize)
             copies.append((at + how.record_bytes * self.draw.randrange(4), self.written(memory, part), piece))
             data += part
-        if copies:
-            self.did(node.chain(copies))
+        most, _ = self.hubs.ram_copies
+        for first in range(0, len(copies), most):
+            self.did(node.chain(copies[first : first + most]))
         return data
 
     def _flood(self) -> None:
@@ -415,7 +418,8 @@ class Program:
 
     def _how(self, context: int) -> Reduction:
         op, kind = self.draw.choice(self.hubs.cluster.node.pairs).split()
-        return Reduction(op, kind, self.draw.choice((16, 32, 64, 128)), self.draw.random() < 0.2, context)
+        records = [size for size in (16, 32, 64, 128) if size <= 16 * self.hubs.cluster.node.records]
+        return Reduction(op, kind, self.draw.choice(records), self.draw.random() < 0.2, context)
 
     def _reduced(self, data: bytes, how: Reduction) -> bytes:
         return arithmetic.reduced(data, how.op, how.type, how.record_bytes, self.hubs.cluster.node.sums, how.tree)

@@ -76,10 +76,10 @@ def random_tables(draw: random.Random, rings: Rings, most: int, pages: range) ->
     for node in range(rings.nodes):
         ring = node // rings.size
         base = _ways(draw, rings, node, cuts[ring], most - 4)
-        first = [elsewhere(draw, rings, ports, pages) for _ in range(draw.choice((0, 0, 1, 2)))]
+        first = [elsewhere(draw, rings, ports, pages) for _ in range(draw.choice((0, 0, 1, 2)))][: most - len(base)]
         last = [(draw.choice(ports), draw.choice((ALL_PAGES, 0)), 0, rings.nodes * NODE_PAGES - 1)] * draw.randrange(3)
         draw.shuffle(base)
-        tables.append(first + base + last)
+        tables.append((first + base + last)[:most])
     return tables
 
 
@@ -118,9 +118,11 @@ def few(window: Window) -> bool:
     return mask == ALL_PAGES and upper - lower < 4
 
 
-def load_random(draw: random.Random, hubs: Hubs, pages: range) -> Tables:
-    """Loads random tables; skips tables with loops or possible deadlocks."""
+def load_random(draw: random.Random, hubs: Hubs, pages: range) -> Tables | None:
+    """Loads random tables; skips tables with loops or possible deadlocks. Returns None if hubs have too few windows."""
     rings = Rings.of(hubs.cluster)
+    if rings.size + rings.count - 1 > hubs.cluster.node.windows:
+        return None
     while True:
         tables = random_tables(draw, rings, hubs.cluster.node.windows, pages)
         try:
