@@ -23,6 +23,14 @@ constexpr std::uint64_t kMostRateCycles = 4096;
 constexpr Tick kStride = 1'000;      ///< cycles between two checks of progress
 constexpr unsigned kPatience = 250;  ///< strides without progress, while processors poll their hubs, before giving up
 
+/// A number of a node. Throws std::invalid_argument outside of its range, which is that of cluster files.
+unsigned within(const Values& values, const char* name, unsigned least, unsigned most) {
+  const auto value = values.get<unsigned>(name);
+  require(value >= least && value <= most, values.of() + ": " + name + " is " + std::to_string(value) + "; must be " +
+                                               std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
 /// Times and rates of a node in cycles of a clock.
 class Cycles {
  public:
@@ -38,7 +46,13 @@ class Cycles {
   [[nodiscard]] Tick whole(const char* name) const {
     return std::max<Tick>(1, static_cast<Tick>(std::llround(exact(name))));
   }
-  [[nodiscard]] double bytes(const char* name) const { return values_.get<double>(name) / per_ns_; }  // from GB/s
+  [[nodiscard]] double bytes(const char* name) const {  // from GB/s
+    constexpr double kMostGb = 1e3;
+    const auto gb = values_.get<double>(name);
+    require(gb > 0 && gb <= kMostGb,
+            values_.of() + ": " + name + " is " + std::to_string(gb) + "; must be above 0, and at most 1000");
+    return gb / per_ns_;
+  }
 
  private:
   const Values& values_;
@@ -52,7 +66,7 @@ struct LaneRate {
 LaneRate lane_rate(const Values& values, double net_hertz) {
   // 65 times its bytes per second: 2.5 and 5 GT/s with 8b/10b coding, 8 and 16 GT/s with 128b/130b.
   static constexpr std::array<std::uint64_t, 4> kLane{16'250'000'000, 32'500'000'000, 64'000'000'000, 128'000'000'000};
-  const std::uint64_t bytes = kLane.at(values.get<unsigned>("gen") - 1),
+  const std::uint64_t bytes = kLane.at(within(values, "gen", 1, kLane.size()) - 1),
                       cycles = 65 * static_cast<std::uint64_t>(std::llround(net_hertz)),
                       common = std::gcd(bytes, cycles);
   require(cycles / common <= kMostRateCycles, values.of() + ": a lane must carry a whole number of bytes in at most " +
@@ -61,16 +75,13 @@ LaneRate lane_rate(const Values& values, double net_hertz) {
 }
 
 Hub::Config hub_config(const Values& values, unsigned node, double net_hertz, const Domain& net, const Domain& bus) {
-  const auto number = [&](const char* name) { return values.get<unsigned>(name); };
-  const auto at_most = [&](const char* name, unsigned value, unsigned most) {
-    require(value <= most,
-            values.of() + ": " + name + " is " + std::to_string(value) + "; the maximum is " + std::to_string(most));
-    return value;
+  const auto number = [&](const char* name, unsigned least, unsigned most) {
+    return within(values, name, least, most);
   };
   const auto power = [&](const char* name, unsigned most) {
-    const unsigned value = at_most(name, number(name), most);
-    require(value >= 2 && std::has_single_bit(value),
-            values.of() + ": " + name + " is " + std::to_string(value) + "; must be a power of two, at least 2");
+    const unsigned value = number(name, 2, most);
+    require(std::has_single_bit(value),
+            values.of() + ": " + name + " is " + std::to_string(value) + "; must be a power of two");
     return value;
   };
   const LaneRate lane = lane_rate(values, net_hertz);
@@ -80,20 +91,20 @@ Hub::Config hub_config(const Values& values, unsigned node, double net_hertz, co
                                                        std::to_string(timeout) + " x 1,024 cycles; must be 0 to " +
                                                        std::to_string(kMostTimeout));
   return {.base = base_of(node),
-          .windows = at_most("windows", number("windows"), kMostWindows),
-          .packets = number("packets"),
-          .units = number("units"),
-          .rate = lane.bytes * number("lanes"),
-          .south_rate = lane.bytes * number("south_lanes"),
+          .windows = number("windows", 1, kMostWindows),
+          .packets = number("packets", 1, 128),
+          .units = number("units", 16, 1024),
+          .rate = lane.bytes * number("lanes", 1, 16),
+          .south_rate = lane.bytes * number("south_lanes", 1, 16),
           .scale = lane.cycles,
-          .reads = at_most("reads", number("reads"), kMostReads),
-          .bus_reads = number("bus_reads"),
-          .ram_bits = number("ram_bits"),
+          .reads = number("reads", 2, kMostReads),
+          .bus_reads = number("bus_reads", 1, 16),
+          .ram_bits = number("ram_bits", 9, 16),
           .contexts = power("contexts", kMostContexts),
           .sums = sums,
           .records = power("records", std::min(sums, kMostRecord)),
-          .latency = number("latency"),
-          .starts = number("starts"),
+          .latency = number("latency", 1, 16),
+          .starts = number("starts", 1, 16),
           .timeout = static_cast<unsigned>(timeout),
           .net = net.clock,
           .bus = bus.clock};
@@ -104,7 +115,7 @@ Node::Config node_config(const Values& values, const Hub::Config& hub, double ne
   Node::Config config;
   config.host_latency = net.whole("host_link_ns");
   config.memory = {
-      .commands = values.get<unsigned>("memory_commands"),
+      .commands = within(values, "memory_commands", 1, 64),
       .bank = {.latency = bus.whole("memory_ns"), .dram = dram_of(values, values.get<double>("memory_gb"), bus_hertz)}};
   config.host.packets = hub.packets;
   config.host.units = hub.units;

@@ -11,6 +11,7 @@ import pytest
 from thalweg.errors import InputError
 from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.cluster import Node as ClusterNode
 from thalweg.systems.peach2.hubs import Hubs
 
 ROOT = Path(__file__).parents[3]
@@ -36,7 +37,7 @@ def test_the_largest_number_has_a_register_and_twice_as_many_are_refused(name: s
     hubs(most)
     with pytest.raises(InputError, match=f"{name} is {2 * most}; it must be a power of two from 2 to {most}"):
         hubs(2 * most)
-    with pytest.raises(ValueError, match=rf"node 0 .*: {name} is {2 * most}; the maximum is {most}"):
+    with pytest.raises(ValueError, match=rf"node 0 .*: {name} is {2 * most}; must be 2 to {most}"):
         described(name, 2 * most)
 
 
@@ -46,6 +47,24 @@ def test_a_time_out_fits_its_register(tmp_path: Path) -> None:
         Cluster.load(file(tmp_path, "completion_timeout_us = 200000", 500))
     with pytest.raises(ValueError, match="completion_timeout_us is 73243.* x 1,024 cycles; must be 0 to 65535"):
         described("completion_timeout_us", 300_000.0)
+
+
+def test_descriptions_have_the_ranges_of_cluster_files() -> None:
+    """Each number may be its range's ends, and not beyond; a wrong one must not reach the hardware's model."""
+    ranges = ClusterNode.model_fields
+    names = ["packets", "units", "reads", "bus_reads", "ram_bits", "latency", "starts", "memory_commands"]
+    for name in names:
+        (least,), (most,) = (
+            [getattr(of, key) for of in ranges[name].metadata if hasattr(of, key)] for key in ("ge", "le")
+        )
+        for value in (least, most):
+            described(name, value)
+        for value in (least - 1, most + 1):
+            with pytest.raises(ValueError, match=f"{name} is {value}; must be {least} to {most}"):
+                described(name, value)
+    for name, number in (("gen", 0), ("gen", 5), ("lanes", 0), ("copy_gb", 0.0), ("gpu_read_gb", 1e30)):
+        with pytest.raises(ValueError, match=f"{name} is .*; must be "):
+            described(name, number)
 
 
 @pytest.mark.parametrize("value", [2.0**63, float("inf"), float("nan"), -1.0])

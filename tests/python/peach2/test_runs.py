@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -51,3 +53,29 @@ def test_an_interrupted_run_continues_with_the_next() -> None:
     hubs.run()
     assert put.span_us == expected.span_us
     assert (hubs.nodes[1].gpus[0].read(0, DATA.size, DATA.dtype) == DATA).all()
+
+
+EXHAUSTED = """
+import resource
+from thalweg.errors import InputError
+from thalweg.peach2 import Hubs
+
+hubs = Hubs("peach2-ring-4")
+node = hubs.nodes[0]
+node.copy(node.gpus[0], 0, node.gpus[1], 0, 1 << 30)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28), resource.RLIM_INFINITY))
+for call in (hubs.run, hubs.run, lambda: node.work(1), lambda: node.gpus[0].read(0, 4)):
+    try:
+        call()
+    except (MemoryError, InputError) as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_hubs_that_ran_out_of_memory_are_refused() -> None:
+    """The copy is incomplete, and so is the step in which it failed: no later result could be relied on."""
+    done = subprocess.run([sys.executable, "-c", EXHAUSTED], capture_output=True, text=True, check=True)
+    first, *others = done.stdout.splitlines()
+    assert first.startswith("MemoryError")
+    assert others == ["InputError the last run ran out of memory, amid a step: create new hubs"] * 3
