@@ -56,10 +56,11 @@ def size(count: int) -> str:
 
 
 def run(given: argparse.Namespace) -> None:
-    rounds = [of_round(cells, given.ranks, given.cluster).values() for cells in given.cells]
-    print(f"{given.ranks} nodes of {given.cluster}, us per round{'by hubs':>40}{'by processors':>32}")
-    print("".join(f"{head:>{18 if head == HEADS[1] else 12}}" for head in HEADS))
-    for cells, (hub, processor) in zip(given.cells, rounds, strict=True):
+    for index, cells in enumerate(given.cells):
+        hub, processor = of_round(cells, given.ranks, given.cluster).values()
+        if index == 0:  # not before an error
+            print(f"{given.ranks} nodes of {given.cluster}, us per round{'by hubs':>40}{'by processors':>32}")
+            print("".join(f"{head:>{18 if head == HEADS[1] else 12}}" for head in HEADS))
         row = [f"{cells:>12}", f"{size(cells**3 // given.ranks * RECORD):>18}", f"{hub.computation:12.1f}"]
         for times in (hub, processor):
             row += [f"{times.puts:12.1f}", f"{times.reductions:12.1f}", f"{100 * times.share:10.1f} %"]

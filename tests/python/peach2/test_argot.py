@@ -17,6 +17,7 @@ import argot  # noqa: E402
 import chemistry  # noqa: E402
 import front  # noqa: E402
 import radiation  # noqa: E402
+import shares  # noqa: E402
 from flow import Program, solve  # noqa: E402
 from mesh import MAX_BOXES, Box, Division, box  # noqa: E402
 from nodes import RANKS, Alone, HubNodes, Message, Nodes, ProcessorNodes  # noqa: E402
@@ -302,3 +303,8 @@ def test_the_front_on_64_cubed_cells() -> None:
     assert len({argot.digest(state) for state in states.values()}) == 1
     argot.check(case, states[16])
     assert np.abs(solve(case, Alone()).neutral - states[16].neutral).max() < 1e-4
+
+
+def test_a_table_of_shares_has_no_head_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shares.main(["--cluster", "peach2-ring-4"]) == 2
+    assert capsys.readouterr() == ("", "shares: 16 ranks; peach2-ring-4 has 4 nodes\n")
