@@ -542,7 +542,7 @@ class Hubs:
             self._kept.append(RecordedOperation(node, name, operation, timelines.about(name, arguments)))
 
     def run(self) -> None:
-        """Executes all operations.
+        """Executes all operations. After an interrupt, such as by Ctrl-C, the next call continues.
 
         Raises
         ------
@@ -552,6 +552,8 @@ class Hubs:
             Writes were refused or dropped; the message says where.
         StaleRead
             Kernels read data that were not yet visible to their GPU.
+        InputError
+            Another thread runs these hubs, or they ran out of memory.
         """
         try:
             with translated_errors():
