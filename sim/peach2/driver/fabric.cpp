@@ -86,7 +86,7 @@ Hub::Config hub_config(const Values& values, unsigned node, double net_hertz, co
   };
   const LaneRate lane = lane_rate(values, net_hertz);
   const unsigned sums = power("sums", kMostSums);
-  const double timeout = std::ceil(values.get<double>("completion_timeout_us") * 1e-6 * net_hertz / kTimeoutUnit);
+  const double timeout = std::ceil(values.get<double>("completion_timeout_us") * (net_hertz / 1e6) / kTimeoutUnit);
   require(timeout >= 0 && timeout <= kMostTimeout, values.of() + ": completion_timeout_us is " +
                                                        std::to_string(timeout) + " x 1,024 cycles; must be 0 to " +
                                                        std::to_string(kMostTimeout));
