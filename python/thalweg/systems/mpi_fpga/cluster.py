@@ -72,10 +72,10 @@ class Cluster:
         return f"<cluster {self.name}: {self.topology.hosts} nodes>"
 
     @staticmethod
-    def load(name: str | Path, faults: str | None = None, threads: int | None = None) -> Cluster:
-        """Loads a preset, a file, or a shape such as `torus:8x8`, optionally with `faults` (`tables.with_faults`), and with
-        a number of threads of a simulation, on which results do not depend. Raises InputError."""
-        return replace(_loaded(_find(str(name)), str(name), faults), chosen_threads=threads)
+    def load(name: str | Path, faults: str | None = None) -> Cluster:
+        """Loads a preset, a file, or a shape such as `torus:8x8`, optionally with `faults` (`tables.with_faults`). Raises
+        InputError."""
+        return _loaded(_find(str(name)), str(name), faults)
 
     @staticmethod
     def load_file(file: Path) -> Cluster:
@@ -105,6 +105,10 @@ class Cluster:
     def engine(self) -> str:
         """The engine that executes operations."""
         return "rtl" if self.units else "rtl-routers" if self.routers else "sim"
+
+    def with_threads(self, threads: int | None) -> Cluster:
+        """Returns the cluster with a number of threads of its simulations, on which results do not depend."""
+        return replace(self, chosen_threads=threads)
 
     @property
     def threads(self) -> int:

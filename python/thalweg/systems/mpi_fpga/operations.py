@@ -75,6 +75,7 @@ def collective(
     op: str = "sum",
     type: str | None = None,
     reproducible: bool = False,
+    threads: int | None = None,
 ) -> Plan:
     """Plans a collective.
 
@@ -88,7 +89,7 @@ def collective(
             raise InputError(f"--reproducible needs the order of the tree; {algorithm} has a different one")
         cluster = cluster.by_rank()
         algorithm = "auto" if operation in ("scan", "exscan") else "tree"
-    cluster = _engine(cluster, engine)
+    cluster = _engine(cluster, engine).with_threads(threads)
     requested = parse_sizes(sizes)
     if type is None:  # OSU's default, so that a size of 4 bytes is a whole element
         type = "float64" if all(size % 8 == 0 for size in requested) else "float32"
@@ -129,9 +130,17 @@ def collective(
     )
 
 
-def message(operation: str, cluster: Cluster, *, engine: str = "sim", sizes: Sizes = "4:1M", hops: int = 1) -> Plan:
+def message(
+    operation: str,
+    cluster: Cluster,
+    *,
+    engine: str = "sim",
+    sizes: Sizes = "4:1M",
+    hops: int = 1,
+    threads: int | None = None,
+) -> Plan:
     requested = parse_sizes(sizes)
-    cluster = _engine(cluster, engine)
+    cluster = _engine(cluster, engine).with_threads(threads)
     messages = f" of {bench_messages.WINDOW} messages" * (operation == "bandwidth")
     about = f"{operation}{messages} from node 0 to node {peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
 

@@ -144,10 +144,10 @@ class RunSettings:
         return report_of(result, config, cluster, nodes, self.reproducible, instances_of, timeline)
 
 
-def smallest(nodes: int, faults: str | None = None, threads: int | None = None) -> Cluster:
+def smallest(nodes: int, faults: str | None = None) -> Cluster:
     """Returns the smallest preset torus with at least `nodes` nodes. Raises InputError."""
     for preset in DEFAULT_CLUSTERS:
-        cluster = Cluster.load(preset, faults, threads)
+        cluster = Cluster.load(preset, faults)
         if cluster.topology.hosts >= nodes:
             return cluster
     raise InputError(f"no preset has {nodes} nodes: give --cluster, such as torus:8x8x{-(-nodes // 64)}")
@@ -192,6 +192,7 @@ def run(
     algorithm: str | Mapping[str, str] = "",
     tuning: str | Path | None = None,
     reproducible: bool = False,
+    threads: int | None = None,
     compute: str | float = "measured",
     skew: str | None = None,
     mpi: str = "mpich",
@@ -218,6 +219,6 @@ def run(
     at_least("ranks_per_node", ranks_per_node, 1)
     if ranks is not None:
         at_least("ranks", ranks, 1)
-    loaded = cluster or smallest(-(-(ranks or 1) // ranks_per_node))
+    loaded = (cluster or smallest(-(-(ranks or 1) // ranks_per_node))).with_threads(threads)
     where, on = placements.checked(placement), one_of("engine", engine, ENGINES)
     return run_program(command, loaded, settings, ranks, ranks_per_node, where, on, instances, record)

@@ -102,6 +102,7 @@ _OPTIONS: dict[str, Option] = {
         is_flag=True,
         help="Combine in an order that depends on rank numbers only: equal bits on every cluster and placement.",
     ),
+    "threads": threads_option,
     "hops": click.option(
         "--hops", type=click.IntRange(1), default=1, show_default=True, help="Number of links between the two nodes."
     ),
@@ -112,14 +113,12 @@ _OPTIONS: dict[str, Option] = {
 def _of_sizes(name: str) -> click.Command:
     """Returns the subcommand of a collective or of messages, with its options."""
 
-    def run(cluster_name: str, faults: str | None, threads: int | None, outputs: Outputs, **options: Any) -> None:
-        plan = OPERATIONS[name].plan(Cluster.load(cluster_name, faults, threads), **options)
+    def run(cluster_name: str, faults: str | None, outputs: Outputs, **options: Any) -> None:
+        plan = OPERATIONS[name].plan(Cluster.load(cluster_name, faults), **options)
         _print_recoveries(measure(plan, outputs, COLUMNS, workers=cores()))
 
     options = [_OPTIONS[option] for option in OPERATIONS[name].options]
-    return click.command(name, help=SYSTEM.operations[name].help)(
-        _options(_common, threads_option, *options)(outputs(run))
-    )
+    return click.command(name, help=SYSTEM.operations[name].help)(_options(_common, *options)(outputs(run)))
 
 
 class Load(click.ParamType[float | str]):

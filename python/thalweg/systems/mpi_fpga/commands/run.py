@@ -86,12 +86,12 @@ def command(
     (a rank died, a deadlock, inconsistent ranks), 125 for bad input.
     """
     if cluster is not None:
-        loaded = Cluster.load(cluster, faults, threads)
+        loaded = Cluster.load(cluster, faults)
     else:
-        loaded = runs.smallest(-(-(ranks or 1) // ranks_per_node), faults, threads)
+        loaded = runs.smallest(-(-(ranks or 1) // ranks_per_node), faults)
     pictures = Pictures(trace_file, page_file)
     how = (settings, ranks, ranks_per_node, placement, engine, instances)
-    report = runs.run_program(program, loaded, *how, record=bool(pictures))
+    report = runs.run_program(program, loaded.with_threads(threads), *how, record=bool(pictures))
     print_run(report, pictures)
     seeds = {**placements.seeds(placement), **settings.seeds}
     write_json(json_file, report.as_json(), report.cluster, seeds=seeds)

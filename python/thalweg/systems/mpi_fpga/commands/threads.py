@@ -13,4 +13,4 @@ threads_option = click.option(
     metavar="N",
     help=f"Threads of the simulation, on which results do not depend. [default: 1; from {THREADED_NODES} nodes on all cores]",
 )
-"""Decorator: adds `--threads`, passed as `threads: int | None`, for `Cluster.load`."""
+"""Decorator: adds `--threads`, passed as `threads: int | None`."""
