@@ -13,6 +13,8 @@
 #include <string>
 #include <utility>
 
+#include "launch/stat_file.hpp"
+
 namespace thalweg::launch {
 namespace {
 
@@ -31,11 +33,13 @@ WatchedThread::WatchedThread(std::int32_t process, std::int32_t thread) {
   const std::string folder = "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/";
   call_ = open((folder + "syscall").c_str(), O_RDONLY | O_CLOEXEC);
   ended_ = call_ < 0 && errno == ENOENT;
+  state_ = open((folder + "stat").c_str(), O_RDONLY | O_CLOEXEC);
   schedule_ = open((folder + "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
 }
 
 WatchedThread::~WatchedThread() {
   if (call_ >= 0) close(call_);
+  if (state_ >= 0) close(state_);
   if (schedule_ >= 0) close(schedule_);
 }
 
@@ -45,6 +49,7 @@ WatchedThread::WatchedThread(WatchedThread&& other) noexcept {
 
 WatchedThread& WatchedThread::operator=(WatchedThread&& other) noexcept {
   std::swap(call_, other.call_);
+  std::swap(state_, other.state_);
   std::swap(schedule_, other.schedule_);
   std::swap(ended_, other.ended_);
   return *this;
@@ -60,6 +65,8 @@ Doing WatchedThread::doing() const {
   const int fields = std::sscanf(text.data(), "%d %*x %*x %*x %" SCNx64, &call, &until);
   if (std::strcmp(text.data(), "-1 0x0 0x0\n") == 0) return Doing::ended;  // without a stack: a process's first thread
   if (fields < 1 || call < 0) return Doing::runs;                          // "running", or it waits for a page
+  // A thread that has been woken, but not yet put into a processor's queue, is still in its call by the file above.
+  if (fields_from_state(state_).starts_with('R')) return Doing::runs;
   if (call != SYS_futex || fields < 2) return Doing::sleeps;
   return until == 0 ? Doing::waits : Doing::waits_for;
 }

@@ -29,7 +29,8 @@ class WatchedThread {
   [[nodiscard]] std::int64_t processor_ns() const;
 
  private:
-  int call_ = -1;      // open files: they remain those of this thread even if its number is used again
+  int call_ = -1;  // open files: they remain those of this thread even if its number is used again
+  int state_ = -1;
   int schedule_ = -1;  // processor time, time in the run queue, turns
   bool ended_ = false;
 };
