@@ -12,9 +12,11 @@ namespace thalweg::mpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLookMilliseconds = 50;              // polling interval of the sockets
-constexpr int kLastLooks = 100;                    // maximum polls for the end of a rank that ends the run
-constexpr long kQuietNs = 5'000'000;               // time after which ranks that run without parking are sampled
+constexpr int kLookMilliseconds = 50;  // polling interval of the sockets
+constexpr int kLastLooks = 100;        // maximum polls for the end of a rank that ends the run
+// Ranks that run without parking are sampled after a time between these, in which the last samples would fit 20 times.
+constexpr long kShortestQuietNs = 100'000, kQuietNs = 5'000'000;
+constexpr long kSamples = 20;
 constexpr long kShortestNapNs = 10'000;            // between two samples of threads that may go to sleep outside MPI
 constexpr auto kStay = std::chrono::seconds(1);    // the other ranks may run on for this long after a rank's end
 constexpr auto kReturn = std::chrono::seconds(1);  // a time-out report waits this long for ranks between MPI calls
@@ -45,6 +47,7 @@ Outcome Server::run() {
   auto progress = looked;
   Header& header = memory_.header();
   long nap = kShortestNapNs, napped = 0;
+  long sample_after = kQuietNs;
   while (books_.what.empty()) {
     const std::uint32_t bell = header.doorbell.load();
     const auto now = Clock::now();
@@ -70,17 +73,20 @@ Outcome Server::run() {
       nap = kShortestNapNs;
       napped = 0;
     } else {
-      if (header.threaded.load() == 0) nap = kQuietNs;
+      if (header.threaded.load() == 0) nap = sample_after;
       launch::futex_wait(header.doorbell, bell, nap);
       const bool rang = header.doorbell.load() != bell;
       napped = rang ? 0 : napped + nap;
-      nap = rang ? kShortestNapNs : std::min(2 * nap, kQuietNs);
-      if ((rang && !somebody_yields()) || (!rang && napped < kQuietNs)) continue;
+      nap = rang ? kShortestNapNs : std::min(2 * nap, sample_after);
+      if ((rang && !somebody_yields()) || (!rang && napped < sample_after)) continue;
       napped = 0;
+      const auto begin = Clock::now();
       if (!rang) put_blocked_outside();
       hand_over_to_parked();
       keep_mpi_progressing();
       earliest = earliest_of_running();
+      const std::chrono::nanoseconds took = Clock::now() - begin;
+      sample_after = std::clamp<long>(kSamples * took.count(), kShortestQuietNs, kQuietNs);
       // One look at each thread does not tell that none can run.
       if (earliest == kNever && any_has_threads() && !settled()) continue;
       // If processor time does not advance virtual time, no result may depend on it.

@@ -132,10 +132,13 @@ class Server {
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
 
  private:
-  /// MPI call in which a thread was sampled: `borders` identifies it; processor time at the first and the last sample.
+  /// MPI call in which a thread was sampled: `borders` identifies it; processor time at the first and the last look, and
+  /// whether it slept between the last two.
   struct NativeCall {
     std::uint64_t borders = 0;
     std::int64_t first_ns = 0, last_ns = 0;
+    std::chrono::steady_clock::time_point looked{};
+    bool sleeps = false;
   };
   /// A thread of a rank.
   struct Client {

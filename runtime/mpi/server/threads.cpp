@@ -12,14 +12,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using launch::Doing;
-constexpr std::int64_t kPolledNs = 5'000'000;           // an MPI call that uses more processor time waits by polling
-constexpr std::int64_t kIdleNs = 100'000;               // a sleeping process uses less between two samples
-constexpr auto kLook = std::chrono::milliseconds(100);  // between two looks whether a thread sleeps
+constexpr std::int64_t kPolledNs = 5'000'000;             // an MPI call that uses more processor time waits by polling
+constexpr auto kCallLook = std::chrono::milliseconds(5);  // between two looks whether a thread sleeps in a call of MPI,
+constexpr auto kLook = std::chrono::milliseconds(100);    // and outside
 // A thread that sleeps at so many in a row delays no others. A starved one waits for a processor core at most of them.
 constexpr unsigned kLooks = 20;
 constexpr int kIdleShare = 50;  // a thread that sleeps, or loops with short sleeps, uses less than a 50th of the time
 constexpr std::int64_t kSpinNs = 2'000'000'000;  // processor time of a thread until it may be spinning
 constexpr unsigned kIdle = 64;                   // a thread that has slept so often without a call of MPI is a helper
+
+bool idle(std::int64_t used_ns, Clock::duration of) {
+  return std::chrono::nanoseconds(used_ns) * kIdleShare < of;
+}
 
 std::vector<std::uint32_t> path_of(const ThreadSlot& slot) {
   return {slot.path, slot.path + std::min<std::size_t>(slot.depth, kDepth)};
@@ -215,12 +219,15 @@ bool Server::blocks_in_mpi(unsigned rank, Client& client) {
   NativeCall& call = client.native_call;
   const std::uint64_t borders = slot_of(rank, client).borders.load();
   const std::int64_t used = processor_ns(rank, client);
+  const auto now = Clock::now();
   if (borders != call.borders) {
-    call = {borders, used, used};
+    call = {.borders = borders, .first_ns = used, .last_ns = used, .looked = now};
     return false;
   }
-  const bool sleeps = used - std::exchange(call.last_ns, used) < kIdleNs && !runs(rank, client);
-  return sleeps || used - call.first_ns > kPolledNs;
+  if (now - call.looked >= kCallLook)
+    call.sleeps =
+        idle(used - std::exchange(call.last_ns, used), now - std::exchange(call.looked, now)) && !runs(rank, client);
+  return call.sleeps || used - call.first_ns > kPolledNs;
 }
 
 /// Processor time of a thread since its last MPI call, as of the last sample.
@@ -231,8 +238,7 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   const std::int64_t used = processor_ns(rank, client);
   if (seen != client.borders) client.asleep = 0;
   if (const auto now = Clock::now(), before = client.looked; now - before > kLook) {
-    const bool sleeps = std::chrono::nanoseconds(used - client.looked_ns) * kIdleShare < now - before;
-    client.asleep = sleeps && !runs(rank, client) ? client.asleep + 1 : 0;
+    client.asleep = idle(used - client.looked_ns, now - before) && !runs(rank, client) ? client.asleep + 1 : 0;
     client.looked = now;
     client.looked_ns = used;
   }
