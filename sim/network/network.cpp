@@ -134,19 +134,25 @@ VcRouter make_router(const NetworkConfig& config, const Graph& graph, NodeId nod
                                                              std::move(own), library.recording(node)));
 }
 
-Tick horizon(const NetworkConfig& config) {
+namespace {
+
+/// From the grant of a flit until it has crossed the longest link.
+Tick longest_crossing(const NetworkConfig& config) {
   Tick longest = 1;
-  for (const auto& link : config.links) longest = std::max(longest, link.latency);
-  return static_cast<Tick>(slots_for(longest + config.router.share.delay() + 2));
+  for (const LinkConfig& link : config.links) longest = std::max(longest, link.latency);
+  return longest + config.router.share.delay() + 2;
+}
+
+}  // namespace
+
+Tick horizon(const NetworkConfig& config) {
+  return static_cast<Tick>(slots_for(longest_crossing(config)));
 }
 
 Tick window(const NetworkConfig& config) {
-  Tick shortest = kNever, longest = 0;
-  for (const LinkConfig& link : config.links) {
-    shortest = std::min(shortest, link.faulty() ? 1 : link.latency);
-    longest = std::max(longest, link.latency + config.router.share.delay() + 2);
-  }
-  return std::min(shortest, std::max<Tick>(1, FlitSink::kMaxFlits - longest));
+  Tick shortest = kNever;
+  for (const LinkConfig& link : config.links) shortest = std::min(shortest, link.faulty() ? 1 : link.latency);
+  return std::min(shortest, std::max<Tick>(1, FlitSink::kMaxFlits - longest_crossing(config)));
 }
 
 void Crossing::deliver() {

@@ -134,7 +134,7 @@ void Fabric::deliver() {
 std::unique_ptr<Scheduler> Fabric::make_scheduler(const FabricConfig& config, Endpoint endpoint, Tick start) {
   const SimulationConfig& simulation = config.simulation;
   require(simulation.threads >= 1 && simulation.threads <= std::min<std::size_t>(64, config.nodes),
-          text("a simulation has 1 to 64 threads, and not more than nodes"));
+          "a simulation has 1 to 64 threads, and not more than nodes");
   const bool faults = std::ranges::any_of(config.links, &LinkConfig::faulty);
   require(simulation.threads == 1 || !(faults || config.router.library || config.collective.library),
           "a simulation with faults of links, or with RTL, has one thread");
