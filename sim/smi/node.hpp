@@ -57,21 +57,20 @@ class Node final : public NodeModel {
 
   void step(const Inputs& in) override {
     bool moves = false;
-    for (auto& queue : queues_) queue->begin();
     // Each kernel forwards its polled packet if the output FIFO has space.
     for (unsigned l = 0; l < count_; ++l) {
       auto& link = links_[l];
-      const auto* sent = link.sends.words().front();
-      link.sent = sent && send(link, *sent);
+      const auto* sent = poll(link.sends, link.sending, nullptr);
+      link.sending.forwards = sent && send(link, *sent);
       if (in.links[l].taken) link.to_link.take(), moves = true;
-      const auto* received = link.receives.words().front();
-      link.received = received && deliver(link, *received);
-      moves |= link.sent || link.received;
+      const auto* received = poll(link.receives, link.receiving, in.links[l].packet);
+      link.receiving.forwards = received && deliver(link, *received);
+      moves |= link.sending.forwards || link.receiving.forwards;
     }
     for (unsigned l = 0; l < count_; ++l) {
       auto& link = links_[l];
-      moves |= step_kernel(link.sends, link.send_from, nullptr, link.sent);
-      moves |= step_kernel(link.receives, link.receive_from, in.links[l].packet, link.received);
+      moves |= step_kernel(link.sends, link.sending, nullptr);
+      moves |= step_kernel(link.receives, link.receiving, in.links[l].packet);
     }
     for (unsigned e = 0; e < endpoints_.size(); ++e) {
       auto& of = endpoints_[e];
@@ -89,15 +88,14 @@ class Node final : public NodeModel {
       of.controls = false;
       moves |= taken || !of.hardware->idle();
     }
-    for (auto& queue : queues_) queue->step();
+    for (Queue* queue : used_) queue->step();
+    used_.clear();
+    ++edges_;
     still_ = moves ? 0 : still_ + 1;
   }
   [[nodiscard]] bool idle() const override { return still_ > quiet_after_; }
   void skip(Tick cycles) override {
-    for (auto& link : links_) {
-      link.sends.words().skip(cycles);
-      link.receives.words().skip(cycles);
-    }
+    edges_ += cycles;
     for (auto& endpoint : endpoints_) endpoint.hardware->skip(cycles);
   }
 
@@ -106,24 +104,46 @@ class Node final : public NodeModel {
   class Queue {
    public:
     explicit Queue(unsigned depth) : words_(depth) {}
-    void begin() { room_ = words_.ready(), puts_ = false, takes_ = false; }
+    /// `used`: collects the queues that are to be stepped. `offers`: number of its reader's queues with a packet.
+    void bind(std::vector<Queue*>& used, unsigned* offers) { used_ = &used, offers_ = offers; }
     /// `last`: ends a message that must be complete before it leaves.
     [[nodiscard]] bool put(const Packet& packet, bool last = true) {
-      if (!room_) return false;
+      if (!words_.ready()) return false;
+      use();
       packet_ = packet;
       last_ = last;
       return puts_ = true;
     }
     [[nodiscard]] const Packet* front() const { return words_.valid() ? &words_.front() : nullptr; }
-    void take() { takes_ = true; }
+    void take() {
+      use();
+      takes_ = true;
+    }
     void step() {
-      if (puts_ || takes_) words_.step(puts_ ? &packet_ : nullptr, last_, takes_);
+      const bool was_valid = words_.valid();
+      words_.step(puts_ ? &packet_ : nullptr, last_, takes_);
+      puts_ = takes_ = false;
+      if (offers_) *offers_ += words_.valid() - was_valid;
     }
 
    private:
+    void use() {
+      if (!puts_ && !takes_) used_->push_back(this);
+    }
+
     MessageFifo<Packet> words_;
     Packet packet_;
-    bool last_ = true, room_ = true, puts_ = false, takes_ = false;
+    bool last_ = true, puts_ = false, takes_ = false;
+    std::vector<Queue*>* used_ = nullptr;
+    unsigned* offers_ = nullptr;
+  };
+  /// The inputs of a send or receive kernel. A kernel without packets is not stepped: its polling is made up for.
+  struct Polling {
+    std::vector<Queue*> from;  ///< by input; null: the link
+    unsigned offers = 0;       ///< inputs with a packet, apart from the link
+    Tick edges = 0;            ///< executed
+    bool steps = false;        ///< in this cycle
+    bool forwards = false;
   };
   struct At {
     At(std::unique_ptr<Endpoint> made, Queue&& to_kernel, Queue&& from_kernel)
@@ -158,8 +178,7 @@ class Node final : public NodeModel {
     Queue to_link, to_receiver, to_sender;        ///< to_receiver, to_sender: between this link's two kernels
     std::vector<Queue> to_senders, to_receivers;  ///< to the kernels of other links, ascending
     std::vector<Queue*> send_to, receive_to;      ///< by output
-    std::vector<Queue*> send_from, receive_from;  ///< by input; null: the link
-    bool sent = false, received = false;
+    Polling sending, receiving;
   };
 
   void connect() {
@@ -167,26 +186,24 @@ class Node final : public NodeModel {
       auto& link = links_[l];
       link.send_to = {&link.to_link, &link.to_receiver};
       link.receive_to = {&link.to_sender};
-      link.send_from = {&link.to_sender};
-      link.receive_from = {nullptr, &link.to_receiver};
+      link.sending.from = {&link.to_sender};
+      link.receiving.from = {nullptr, &link.to_receiver};
       for (unsigned k = 0; k + 1 < count_; ++k) {
         const unsigned other = k < l ? k : k + 1, there = l < other ? l : l - 1;
         link.send_to.push_back(&link.to_senders[k]);
         link.receive_to.push_back(&link.to_receivers[k]);
-        link.send_from.push_back(&links_[other].to_senders[there]);
-        link.receive_from.push_back(&links_[other].to_receivers[there]);
+        link.sending.from.push_back(&links_[other].to_senders[there]);
+        link.receiving.from.push_back(&links_[other].to_receivers[there]);
       }
-      for (const unsigned e : link.endpoints) link.send_from.push_back(&endpoints_[e].out);
-      for (auto* queues : {&link.to_senders, &link.to_receivers})
-        for (auto& queue : *queues) queues_.push_back(&queue);
-      queues_.push_back(&link.to_link);
-      queues_.push_back(&link.to_receiver);
-      queues_.push_back(&link.to_sender);
+      for (const unsigned e : link.endpoints) link.sending.from.push_back(&endpoints_[e].out);
     }
-    for (auto& endpoint : endpoints_) {
-      queues_.push_back(&endpoint.out);
-      queues_.push_back(&endpoint.data);
+    for (auto& link : links_) {
+      link.to_link.bind(used_, nullptr);
+      for (Polling* polling : {&link.sending, &link.receiving})
+        for (Queue* queue : polling->from)
+          if (queue) queue->bind(used_, &polling->offers);
     }
+    for (auto& endpoint : endpoints_) endpoint.data.bind(used_, nullptr);
   }
 
   bool send(Link& link, const SendKernel::Words::Offer& offer) {
@@ -207,27 +224,39 @@ class Node final : public NodeModel {
     endpoint.control = offer.word;
     return true;
   }
-  /// `by_link`: packet from the link, for the input that is not a FIFO.
+  /// The packet that a kernel can forward, or null. `by_link`: packet from the link, for the input that is not a FIFO.
   template <class Kernel>
-  static bool step_kernel(Kernel& kernel, const std::vector<Queue*>& from, const Packet* by_link, bool went) {
+  const KernelInputs::Words::Offer* poll(Kernel& kernel, Polling& polling, const Packet* by_link) {
+    auto& words = kernel.words();
+    polling.steps = polling.offers > 0 || by_link || !words.empty();
+    if (!polling.steps) return nullptr;
+    if (const Tick missed = edges_ - polling.edges) words.skip(missed);
+    polling.edges = edges_ + 1;
+    return words.front();
+  }
+  template <class Kernel>
+  static bool step_kernel(Kernel& kernel, const Polling& polling, const Packet* by_link) {
+    if (!polling.steps) return false;
     auto& words = kernel.words();
     bool moves = false;
-    for (unsigned i = 0; i < from.size(); ++i) {
-      const Packet* packet = from[i] ? from[i]->front() : by_link;
+    for (unsigned i = 0; i < polling.from.size(); ++i) {
+      Queue* const queue = polling.from[i];
+      const Packet* packet = queue ? queue->front() : by_link;
       if (packet && words.ready(i)) {
         moves = true;
-        if (from[i]) from[i]->take();
+        if (queue) queue->take();
       }
-      kernel.step(i, packet, went);
+      if (packet || polling.forwards) kernel.step(i, packet, polling.forwards);
     }
-    words.turn(went);
+    words.turn(polling.forwards);
     return moves;
   }
 
   unsigned count_;
   std::vector<At> endpoints_;
   std::vector<Link> links_;
-  std::vector<Queue*> queues_;
+  std::vector<Queue*> used_;  ///< in this cycle
+  Tick edges_ = 0;
   std::uint64_t strays_ = 0, unrouted_ = 0;
   unsigned still_ = 0, quiet_after_;
 };

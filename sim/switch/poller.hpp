@@ -25,6 +25,8 @@ class Poller {
   Poller(unsigned inputs, unsigned outputs, unsigned reads)
       : inputs_(inputs), in_message_(inputs), output_held_(outputs), max_reads_(reads) {}
 
+  /// True if no input has a word: without offers, an edge then changes only the polling position (skip()).
+  [[nodiscard]] bool empty() const { return valid_ == 0; }
   /// True if a word offered by `input` in this cycle is accepted.
   [[nodiscard]] bool ready(unsigned input) const { return inputs_[input].ready(); }
   /// The word of the polled input, and its output; null if it has none or its output is held by another input.
@@ -41,7 +43,9 @@ class Poller {
       const Offer& sent = inputs_[input].front();
       in_message_[input] = output_held_[sent.to] = !sent.last;
     }
+    const bool was_valid = inputs_[input].valid();
     inputs_[input].step(offer, forwarded);
+    valid_ += inputs_[input].valid() - was_valid;
   }
   /// Ends the clock edge. `forwarded`: front() was forwarded.
   void turn(bool forwarded) {
@@ -60,6 +64,7 @@ class Poller {
   std::vector<char> in_message_;   ///< by input: it is within a message
   std::vector<char> output_held_;  ///< by output
   unsigned max_reads_, current_ = 0, read_ = 0;
+  unsigned valid_ = 0;  ///< number of inputs with a word
 };
 
 }  // namespace thalweg
