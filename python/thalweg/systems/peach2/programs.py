@@ -406,7 +406,7 @@ class Program:
     # --- Random parts
 
     def random_bytes(self, count: int) -> bytes:
-        return self.numbers.integers(0, 256, count, np.uint8).tobytes()
+        return self.numbers.bytes(count)
 
     def _memory(self) -> Memory:
         return self.draw.choice(_memories(self.draw.choice(self.hubs.nodes)))

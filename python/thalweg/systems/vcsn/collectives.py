@@ -21,7 +21,7 @@ Segments = list[tuple[int, int]]
 
 def random_block(seed: int, block: int, size: int) -> bytes:
     """Returns the random data of a block."""
-    return np.random.default_rng([seed, block]).integers(0, 256, size, np.uint8).tobytes()
+    return np.random.default_rng([seed, block]).bytes(size)
 
 
 def whole_words(size: int) -> int:
