@@ -23,6 +23,8 @@ class Growing {
   [[nodiscard]] const T& operator[](std::size_t index) const {
     return index < entries_.size() ? entries_[index] : unused_;
   }
+  /// This number of entries is expected.
+  void reserve(std::size_t entries) { entries_.reserve(entries); }
   [[nodiscard]] auto begin() const { return entries_.begin(); }
   [[nodiscard]] auto end() const { return entries_.end(); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -48,7 +49,7 @@ class Ring {
 
  private:
   std::vector<T> slots_;
-  std::size_t head_ = 0, size_ = 0;
+  std::uint32_t head_ = 0, size_ = 0;
 };
 
 }  // namespace thalweg

@@ -22,14 +22,14 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       in_flight_(config.collective.operations_in_flight),
       sizes_(config.collective, config.router.link_ports),
       slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.aggregation_units,
-             config.collective.contexts, sizes_.slot, sizes_.credit_batch),
+             sizes_.slot, sizes_.credit_batch),
       contexts_(config.collective.contexts, [entries = in_flight_] { return Context(entries); }),
       precedence_(in_flight_),
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
       relay_(config, graph, self, ports()),
       pick_(static_cast<unsigned>(links.size()), units()),
-      dispatch_(units(), config.collective.contexts),
+      dispatch_(units()),
       stages_(in_flight_ * config.collective.contexts, units(), 2 * ((Program::kMaxProcesses + units() - 1) / units()),
               slots_.slot_flits()),
       openings_(config.collective.contexts, in_flight_),
@@ -63,6 +63,9 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row, Tick from) {
   context.row = row;
   context.started = context.on_tree = 0;
   precedence_.load(id);
+  const auto edges = static_cast<unsigned>(std::bit_width(row.used));
+  context.edges.reserve(edges);
+  slots_.reserve(id, edges);
   each_bit(row.used, [&](unsigned k) {
     Edge& edge = context.edges[k];
     edge.neighbour = row.edges[k].neighbour;

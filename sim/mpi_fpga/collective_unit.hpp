@@ -437,7 +437,6 @@ class CollectiveUnit {
   Tick host_reads_end_ = kNever;            ///< when the host's next read of a unit's packet ends
   std::vector<OperationId> ended_;
   Pipe before_, after_;  ///< user-defined units, shared by all operations
-  std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -306,13 +306,14 @@ PacketId CollectiveUnit::combine(const OperationState& op, std::span<const Packe
     std::copy_n(first.words.begin(), std::size_t{first.flits} * kFlitBytes / 8, copy.words.begin());
     pool_.release(operands[0]);
   }
+  thread_local std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch;
   std::byte* result = pool_[id].bytes();
   op.packetizer.pieces(elements, [&](std::size_t at, std::uint64_t, std::uint64_t n) {
     std::array<const std::byte*, kMaxEdges + 1> pieces;
     pieces[0] = result + at;
     for (std::size_t i = 1; i < operands.size(); ++i) pieces[i] = pool_[operands[i]].bytes() + at;
     join(op.combine, {pieces.data(), operands.size()}, n, n * op.packetizer.element_bytes(), result + at,
-         scratch_.data());
+         scratch.data());
   });
   return id;
 }

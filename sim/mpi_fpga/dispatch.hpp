@@ -2,13 +2,13 @@
 // Selects the aggregation unit for a step; C++ model of rtl/mpi_fpga/tw_dispatch.sv.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "common/bits.hpp"
+#include "common/growing.hpp"
 #include "core/types.hpp"
 #include "mpi_fpga/context_table.hpp"
 
@@ -34,7 +34,7 @@ class Dispatch {
     bool room = false;  ///< a unit may become eligible by time alone
   };
 
-  Dispatch(unsigned units, unsigned rows) : units_(units), rows_(rows) {}
+  explicit Dispatch(unsigned units) : units_(units) {}
 
   [[nodiscard]] Choice choose(const Step& step, Tick now) const {
     std::uint64_t allowed = step.to_stages ? std::uint64_t{1} << step.own : ~std::uint64_t{0};
@@ -83,7 +83,7 @@ class Dispatch {
   };
 
   std::vector<Unit> units_;
-  std::vector<std::array<Edge, kMaxEdges>> rows_;
+  Growing<Growing<Edge>> rows_;
 };
 
 }  // namespace thalweg::mpi_fpga

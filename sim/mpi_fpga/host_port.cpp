@@ -30,7 +30,7 @@ HostPort::HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, C
   const double dma = double{kFlitBytes} * config.host.dma_flits_per_cycle;
   const double pcie = config.host.pcie_bytes_per_tick;
   upload_pipe_ = download_pipe_ = Pipe(pcie > 0 ? std::min(pcie, dma) : dma);
-  uploads_ = Growing(Upload{.pipe = port});
+  uploads_ = Paged(Upload{.pipe = port});
   for (Upload& upload : others_) upload.pipe = port;
   for (Download& download : downloads_) download.pipe = port;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/arbiter.hpp"
-#include "common/growing.hpp"
+#include "common/paged.hpp"
 #include "link/endpoint.hpp"
 #include "mpi_fpga/collective_unit.hpp"
 #include "mpi_fpga/messages.hpp"
@@ -97,7 +97,7 @@ class HostPort {
 
   // Towards the node. Sources: the unit's processes, messages, rows.
   std::uint32_t message_source_, row_source_;
-  Growing<Upload> uploads_;          ///< of processes
+  Paged<Upload> uploads_;            ///< of processes
   std::array<Upload, 2> others_;     ///< of messages and rows
   std::vector<std::uint32_t> turn_;  ///< sources with packets left, in round-robin order
   bool uploading_ = false;

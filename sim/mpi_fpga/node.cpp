@@ -19,7 +19,6 @@ Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint
       router_(make_router(config, graph, self)),
       unit_(config, graph, self, router_.ejected(), arrivals_, pool_, events_),
       host_(config, self, endpoint, unit_, messages, pool_, events_, *this),
-      commands_(config.collective.contexts),
       new_rows_(config.collective.contexts),
       generation_(config.collective.contexts),
       step_idle_(config.simulation.step_idle) {

@@ -6,6 +6,7 @@
 #include <list>
 #include <vector>
 
+#include "common/growing.hpp"
 #include "core/scheduler.hpp"
 #include "mpi_fpga/host_port.hpp"
 #include "switch/vc_router.hpp"
@@ -84,7 +85,7 @@ class Node final : public Component, private HostPort::Listener {
   VcRouter router_;
   CollectiveUnit unit_;
   HostPort host_;
-  std::vector<Ring<Command>> commands_;      ///< per context
+  Growing<Ring<Command>> commands_;          ///< per context
   std::vector<std::list<NewRow>> new_rows_;  ///< per context: rows to load
   std::vector<std::uint32_t> generation_;    ///< per context: number of times it was freed
   std::deque<Ended> in_transit_;  ///< completions in flight to the host; in time order, since latency is constant

@@ -53,7 +53,7 @@ class PacketPool {
   [[nodiscard]] std::size_t in_use() const { return blocks_.size() * kBlock - free_.size(); }
 
  private:
-  static constexpr PacketId kBlock = 16;
+  static constexpr PacketId kBlock = 4;
 
   void grow() {
     const auto first = static_cast<PacketId>(blocks_.size()) * kBlock;

@@ -3,7 +3,6 @@
 // C++ model of rtl/mpi_fpga/tw_precedence.sv.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,8 +13,6 @@ namespace thalweg::mpi_fpga {
 /// In each direction, every edge serves the operations of a row in order. Operations use the row's entries in turn.
 class Precedence {
  public:
-  static constexpr unsigned kProcesses = 32;  ///< processes of an operation
-
   /// Edges as bits.
   struct Edges {
     std::uint32_t reading = 0, writing = 0;
@@ -63,7 +60,7 @@ class Precedence {
  private:
   struct Entry {
     Edges edges;
-    std::array<Edges, kProcesses> processes{};
+    Growing<Edges> processes;
   };
   struct Row {
     unsigned next = 0;  ///< next entry: the oldest one in use, or free

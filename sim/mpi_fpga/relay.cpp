@@ -54,12 +54,7 @@ Relay::Relay(const Sizes& sizes, NodeId self, RouteRow routes, std::vector<std::
       lanes_(sizes.lanes),
       hosts_(sizes.lanes),
       requests_(sizes.lanes),
-      requesters_(peers_.size()) {
-  for (Memory& memory : memories_) {
-    memory.announced.resize(buffers_.size());
-    memory.data.resize(buffers_.size());
-  }
-}
+      requesters_(peers_.size()) {}
 
 Relay::Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes)
     : Relay({static_cast<unsigned>(config.router.vc_mask.back().size()), lanes, config.collective.relay_flits}, self,
@@ -213,8 +208,10 @@ Relay::Request Relay::queued(unsigned lane, Queues Memory::* kind) {
        ++i, next_queue = next_queue + 1 < queues ? next_queue + 1 : 0) {
     const unsigned link = next_queue / buffers;
     Memory& memory = memories_[link];
-    Ring<Waiting>& queue = (memory.*kind)[buffer_of(lane, next_queue % buffers)];
-    if (queue.empty() || !readable(memory) || !room(queue.front())) continue;
+    const std::size_t buffer = buffer_of(lane, next_queue % buffers);
+    if (std::as_const(memory.*kind)[buffer].empty() || !readable(memory)) continue;
+    Ring<Waiting>& queue = (memory.*kind)[buffer];
+    if (!room(queue.front())) continue;
     const Request request{&queue, link, next_queue + 1 < queues ? next_queue + 1 : 0};
     if (queue.size() > 1) return request;
     if (!next.queue) next = request;

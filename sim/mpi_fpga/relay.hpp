@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/arbiter.hpp"
+#include "common/growing.hpp"
 #include "common/ring.hpp"
 #include "mpi_fpga/config.hpp"
 #include "mpi_fpga/packet.hpp"
@@ -137,7 +138,7 @@ class Relay {
     std::uint32_t credits = 0;     ///< free flits at the far end
     std::uint32_t unreturned = 0;  ///< freed flits of the buffer here, not yet returned as credits
   };
-  using Queues = std::vector<Ring<Waiting>>;
+  using Queues = Growing<Ring<Waiting>>;
   /// Packets received over a link.
   struct Memory {
     unsigned readers = 0;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include "common/growing.hpp"
 #include "mpi_fpga/context_table.hpp"
 
 namespace thalweg::mpi_fpga {
@@ -25,27 +25,29 @@ class SlotWaits {
  public:
   static constexpr std::uint32_t kNoProcess = ~std::uint32_t{0};
 
-  explicit SlotWaits(std::uint32_t rows) : rows_(rows) {
-    for (std::uint32_t row = 0; row < rows; ++row) clear(row);
-  }
-  void clear(std::uint32_t row) {
-    for (auto& edge : rows_[row]) edge.fill(kNoProcess);
-  }
+  void clear(std::uint32_t row) { rows_[row] = {}; }
 
   void await(std::uint32_t row, unsigned edge, bool credits, std::uint32_t process) {
-    rows_[row][edge][credits] = process;
+    rows_[row].process[edge][credits] = process;
   }
   /// Calls give(link, process) for each process that waits for an arrival, and removes it.
   template <class Notify>
   void wake(std::span<const SlotArrival> arrivals, Notify&& notify) {
     for (const SlotArrival& arrival : arrivals) {
-      std::uint32_t& process = rows_[arrival.row][arrival.edge][arrival.credits];
+      std::uint32_t& process = rows_[arrival.row].process[arrival.edge][arrival.credits];
       if (process != kNoProcess) notify(unsigned{arrival.link}, std::exchange(process, kNoProcess));
     }
   }
 
  private:
-  std::vector<std::array<std::array<std::uint32_t, 2>, kMaxEdges>> rows_;
+  struct Row {
+    Row() {
+      for (auto& edge : process) edge.fill(kNoProcess);
+    }
+    std::array<std::array<std::uint32_t, 2>, kMaxEdges> process;
+  };
+
+  Growing<Row> rows_;
 };
 
 }  // namespace thalweg::mpi_fpga

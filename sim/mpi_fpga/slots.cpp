@@ -6,9 +6,8 @@
 
 namespace thalweg::mpi_fpga {
 
-Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows, std::uint32_t slot_flits,
-             std::uint32_t batch)
-    : slot_flits_(slot_flits), batch_(batch), waits_(rows), due_(ports), banks_(links), slow_(units) {
+Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t slot_flits, std::uint32_t batch)
+    : slot_flits_(slot_flits), batch_(batch), due_(ports), banks_(links), slow_(units) {
   Edge unused;
   unused.credits = slot_flits_;
   rows_ = Growing<Growing<Edge>>(Growing<Edge>(unused));

@@ -31,12 +31,13 @@ class Slots {
 
   /// Edge k's credits leave by local port k modulo `ports`. They are due when `batch` flits of its slot have been
   /// freed.
-  Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows, std::uint32_t slot_flits,
-        std::uint32_t batch);
+  Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t slot_flits, std::uint32_t batch);
 
   /// Sets the link over which an edge's packets arrive. Credits are kept: those of the former row's edge may still
   /// arrive.
   void load(std::uint32_t row, unsigned edge, unsigned link) { at(row, edge).link = static_cast<std::uint8_t>(link); }
+  /// The row will have this number of edges at most.
+  void reserve(std::uint32_t row, unsigned edges) { rows_[row].reserve(edges); }
   /// True if all room freed in the row's slots has been returned as credits.
   [[nodiscard]] bool settled(std::uint32_t row) const;
 

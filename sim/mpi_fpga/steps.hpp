@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "common/growing.hpp"
+#include "common/paged.hpp"
 #include "core/types.hpp"
 
 namespace thalweg::mpi_fpga {
@@ -41,7 +41,7 @@ class Steps {
     unsigned current = 0;
   };
 
-  Growing<Process> processes_;
+  Paged<Process> processes_;
 };
 
 }  // namespace thalweg::mpi_fpga

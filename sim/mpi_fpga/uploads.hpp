@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/growing.hpp"
+#include "common/paged.hpp"
 #include "common/ring.hpp"
 
 namespace thalweg::mpi_fpga {
@@ -49,7 +49,7 @@ class Uploads {
     bool awaits = false;
   };
 
-  Growing<Process> processes_;
+  Paged<Process> processes_;
   Ring<std::uint32_t> announced_;
   bool has_arrival_ = false;
   std::uint32_t received_ = 0;  ///< in this cycle

@@ -48,7 +48,7 @@ class Twin {
   }
 
  private:
-  Dispatch dispatch_{kUnits, kRows};
+  Dispatch dispatch_{kUnits};
   Tick now_ = 0;
 };
 
@@ -140,7 +140,7 @@ class Stimulus {
   }
 
   unsigned take_, send_, long_;
-  Dispatch own_{kUnits, kRows};
+  Dispatch own_{kUnits};
   Tick now_ = 0;
   std::array<std::deque<Queued>, kPorts> queues_;
 };

@@ -51,7 +51,7 @@ class Twin {
                   in.wait_credits_i.get(), static_cast<std::uint32_t>(in.wait_process_i.get()));
   }
 
-  SlotWaits waits_{kRows};
+  SlotWaits waits_;
 };
 
 /// Clears all rows, then some again; in each cycle a packet of an edge arrives over at most one link, its credits over

@@ -232,7 +232,7 @@ class Twin {
 
   Tick now_ = 0;
   std::optional<top::head_t> head_;  ///< that is shown
-  Slots slots_{kLinks, kPorts, Parameters::Units, kRows, kSlotFlits, Parameters::Batch};
+  Slots slots_{kLinks, kPorts, Parameters::Units, kSlotFlits, Parameters::Batch};
   std::array<std::array<Incoming, kVcs>, kLinks> incoming_;
   std::unordered_map<std::uint32_t, Packet> packets_;  ///< in slots
   std::uint32_t last_packet_ = 0;
