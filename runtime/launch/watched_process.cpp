@@ -99,6 +99,8 @@ std::string WatchedProcess::end(bool exits) const {
     if (!status) status = status_after_wait(descriptor_);
   }
   if (!status) return unknown;
+  if (exits && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
+    return unknown;  // the run killed it while it exited
   if (WIFSIGNALED(*status))
     return "was killed by signal " + std::to_string(WTERMSIG(*status)) + " (" + strsignal(WTERMSIG(*status)) + ")";
   const std::string code = std::to_string(WEXITSTATUS(*status));

@@ -2,6 +2,7 @@
 #include "launch/watched_thread.hpp"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -61,14 +62,16 @@ Doing WatchedThread::doing() const {
   const Text text = text_of(call_);
   if (errno == ESRCH) return Doing::ended;
   int call = -1;
-  std::uint64_t until = 0;  // fourth argument of a futex call
-  const int fields = std::sscanf(text.data(), "%d %*x %*x %*x %" SCNx64, &call, &until);
+  unsigned operation = 0;   // second argument of a futex call,
+  std::uint64_t until = 0;  // and fourth
+  const int fields = std::sscanf(text.data(), "%d %*x %x %*x %" SCNx64, &call, &operation, &until);
   if (std::strcmp(text.data(), "-1 0x0 0x0\n") == 0) return Doing::ended;  // without a stack: a process's first thread
   if (fields < 1 || call < 0) return Doing::runs;                          // "running", or it waits for a page
   // A thread that has been woken, but not yet put into a processor's queue, is still in its call by the file above.
   if (fields_from_state(state_).starts_with('R')) return Doing::runs;
-  if (call != SYS_futex || fields < 2) return Doing::sleeps;
-  return until == 0 ? Doing::waits : Doing::waits_for;
+  if (call != SYS_futex || fields < 3) return Doing::sleeps;
+  if (until != 0) return Doing::waits_for;
+  return operation & FUTEX_PRIVATE_FLAG ? Doing::waits : Doing::waits_shared;
 }
 
 std::uint64_t WatchedThread::turns() const {

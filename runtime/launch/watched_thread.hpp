@@ -7,10 +7,11 @@
 namespace thalweg::launch {
 
 enum class Doing : std::uint8_t {
-  runs,       ///< runs, or waits for a processor; also if the kernel does not tell
-  waits,      ///< sleeps in a futex, until another thread wakes it
-  waits_for,  ///< the same, at most for some time
-  sleeps,     ///< sleeps in another system call
+  runs,          ///< runs, or waits for a processor; also if the kernel does not tell
+  waits,         ///< sleeps in a futex of its process, until another of its threads, or a signal handler, wakes it
+  waits_shared,  ///< sleeps in a futex that other processes or the kernel may use
+  waits_for,     ///< sleeps in a futex at most for some time
+  sleeps,        ///< sleeps in another system call
   ended,
 };
 

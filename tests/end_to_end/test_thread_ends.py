@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program whose threads, or whose process beside threads, end in an unusual way end with the right result, or with
-a line that says why?"""
+"""Does a program whose threads, or whose process beside threads, end or sleep in an unusual way end with the right result, or
+with a line that says why?"""
 
 from __future__ import annotations
 
@@ -50,3 +50,25 @@ def test_a_line_says_why_the_program_ended(thalweg: Thalweg, program: Path, how:
     run = thalweg(3, "torus:2x2x2", [program, how], "--compute", "none", "--timeout", "60")
     assert run.exit_code == status, run.stdout + run.stderr
     assert line in run.stderr
+
+
+@pytest.fixture(scope="session")
+def wakers(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = ROOT / "tests/end_to_end/thread_wakers.c"
+    return mpi.build([source], tmp_path_factory.mktemp("thread_wakers") / "thread_wakers")
+
+
+@pytest.mark.parametrize("who", ["process", "signal", "timer", "thread"])
+def test_a_thread_is_woken_from_outside(thalweg: Thalweg, wakers: Path, who: str) -> None:
+    run = thalweg(2, "torus:2x2x2", [wakers, who], "--compute", "none", "--timeout", "60")
+    assert (run.exit_code, run.stdout) == (0, "right\n"), run.stdout + run.stderr
+
+
+def test_threads_that_nobody_wakes_are_a_deadlock(thalweg: Thalweg, wakers: Path) -> None:
+    run = thalweg(2, "torus:2x2x2", [wakers, "nobody"], "--compute", "none", "--timeout", "60")
+    assert run.exit_code == 124, run.stdout + run.stderr
+    assert "the program is deadlocked" in run.stderr
+    for rank, sender in ((0, 1), (1, 0)):
+        assert f"rank {rank}, thread 0: outside MPI, waits for the end of thread 1" in run.stderr
+        assert f"rank {rank}, thread 1: outside MPI, waits for another thread of its rank" in run.stderr
+        assert f"rank {rank}, thread 2: in MPI_Recv, waits for a message from rank {sender}" in run.stderr

@@ -95,10 +95,12 @@ std::string Server::state_text(unsigned rank, Client& client) {
   const std::string& function = options_.functions[slot.function];
   if (state == State::finished || state == State::resting) return "finished";
   if (state == State::outside) return "in " + function + ", which is not simulated";
-  if (shared.disagrees.load() != 0 || shared.failed) return "in " + function + ", which failed";
-  if (shared.aborting.load() != 0) return "in " + function;
-  if (shared.exiting.load() != 0 || state == State::unused || (state == State::leaving && rank == first_lost()))
-    return "ended";
+  if (state == State::leaving || !has_threads(rank)) {  // not of the other threads of a rank that ends
+    if (shared.disagrees.load() != 0 || shared.failed) return "in " + function + ", which failed";
+    if (shared.aborting.load() != 0) return "in " + function;
+    if (shared.exiting.load() != 0) return "ended";
+  }
+  if (state == State::unused || (state == State::leaving && rank == first_lost())) return "ended";
   if (state != State::parked) {
     if (!connections_.has_joined(rank)) return "has not called MPI_Init";
     if (has_threads(rank) && rests(rank, client)) {
@@ -143,7 +145,7 @@ std::vector<Blocked> Server::blocked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const auto listed = [&](const Client& client) {
       const State state = state_of(rank, client);
-      return client.slot == 0 || (state != State::unused && state != State::helper && state != State::fresh);
+      return client.slot == 0 || (state != State::unused && state != State::helper);
     };
     std::vector<Client>& clients = ranks_[rank].clients;
     const bool threads = memory_.slot(rank).callers.load() > 1 || std::ranges::count_if(clients, listed) > 1;

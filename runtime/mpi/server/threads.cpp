@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "launch/processor_time.hpp"
+#include "launch/wakers.hpp"
 #include "mpi/server/server.hpp"
 
 namespace thalweg::mpi {
@@ -94,7 +95,9 @@ bool Server::watch(unsigned rank, Client& client) {
 }
 
 Doing Server::doing(unsigned rank, Client& client) {
-  return watch(rank, client) ? client.watched.doing() : Doing::runs;
+  const Doing now = watch(rank, client) ? client.watched.doing() : Doing::runs;
+  const bool joins = slot_of(rank, client).joins.load() >= 0;  // the kernel wakes it, when a thread of the process ends
+  return now == Doing::waits_shared && joins ? Doing::waits : now;
 }
 
 /// True if a counted thread sleeps outside MPI until another thread wakes it, or at most for some time.
@@ -120,7 +123,7 @@ bool Server::wakes_parked(unsigned rank) {
   return std::ranges::any_of(ranks_[rank].clients, [&](Client& client) {
     if (state_of(rank, client) != State::parked) return false;
     const Doing now = doing(rank, client);
-    return now != Doing::waits && now != Doing::waits_for;
+    return now == Doing::runs || now == Doing::sleeps || now == Doing::ended;
   });
 }
 
@@ -190,14 +193,24 @@ bool Server::settled(unsigned rank) {
 
 /// True if some thread may act although nothing happens in virtual time.
 bool Server::somebody_may_act() {
-  return any_client([&](unsigned rank, Client& client) {
+  std::vector<std::vector<std::int32_t>> asleep(options_.ranks());  // outside MPI, until others of their rank wake them
+  const bool some = any_client([&](unsigned rank, Client& client) {
     const State state = state_of(rank, client);
     if (state == State::parked) return !session_.is_parked(client.number);
     if (!counts(state) && state != State::helper) return false;
     if (!has_threads(rank) || state == State::native || !rests(rank, client)) return true;
     const Doing now = doing(rank, client);
+    if (now == Doing::waits) asleep[rank].push_back(slot_of(rank, client).system_id.load());
     return now != Doing::waits && now != Doing::ended;
   });
+  if (some) return true;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    if (asleep[rank].empty()) continue;
+    for (const Client& client : ranks_[rank].clients)
+      if (state_of(rank, client) == State::parked) asleep[rank].push_back(slot_of(rank, client).system_id.load());
+    if (launch::has_other_wakers(connections_.processes()[rank], asleep[rank])) return true;
+  }
+  return false;
 }
 
 /// Processor time of a thread, 0 before it has started. A rank with one thread may have others that work for it, such as those of
