@@ -88,12 +88,13 @@ class Partition {
     for (; !interrupts_.empty() && interrupts_.top() < end; interrupts_.pop()) {
     }
     clear(start, end);
+    if (end == start + 1) return step_tick(start);
     for (std::size_t word = 0; word < words_; ++word) {
       std::uint64_t awake = 0;
       for (Tick tick = start; tick < end; ++tick) awake |= row(tick)[word];
       for (; awake; awake &= awake - 1) step_alone(word, static_cast<unsigned>(std::countr_zero(awake)));
     }
-    if (end > start + 1) clear(start, end);  // components may wake themselves within the window
+    clear(start, end);  // components may wake themselves within the window
   }
   /// The last tick of step() in which a component was stepped; before its start if none was.
   [[nodiscard]] Tick last() const { return last_; }
@@ -106,6 +107,18 @@ class Partition {
     std::uint32_t& stepped;
     ~Rest() { stepped = kNone; }
   };
+
+  /// A window of one tick.
+  void step_tick(Tick tick) {
+    tick_ = tick;
+    std::uint64_t* const awake = row(tick);
+    for (std::size_t word = 0; word < words_; ++word)
+      for (std::uint64_t bits = std::exchange(awake[word], 0); bits; bits &= bits - 1) {
+        stepped_ = static_cast<std::uint32_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
+        last_ = tick;
+        if (components_[stepped_]->step(tick)) mark(stepped_, end_);
+      }
+  }
 
   void step_alone(std::size_t word, unsigned bit) {
     stepped_ = static_cast<std::uint32_t>(word * 64 + bit);

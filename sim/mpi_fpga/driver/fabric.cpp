@@ -147,7 +147,7 @@ std::unique_ptr<Scheduler> Fabric::make_scheduler(const FabricConfig& config, En
 // ------------------------------------------------------------------------------------------------- Communicators
 
 const Fabric::Communicator& Fabric::communicator(ContextId context) const {
-  require(context < communicators_.size() && communicators_[context], text("no communicator ", context));
+  require(context < communicators_.size() && communicators_[context], "no communicator ", context);
   return *communicators_[context];
 }
 
@@ -172,9 +172,9 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   check_time(at);
   std::vector<bool> seen(config_.nodes);
   for (const NodeId node : members) {
-    require(node < config_.nodes, text("node ", node, " does not exist: there are ", config_.nodes));
-    require(node < config_.nodes - config_.switches, text("node ", node, " is a switch, which cannot have a rank"));
-    require(!seen[node], text("two ranks of one communicator on node ", node));
+    require(node < config_.nodes, "node ", node, " does not exist: there are ", config_.nodes);
+    require(node < config_.nodes - config_.switches, "node ", node, " is a switch, which cannot have a rank");
+    require(!seen[node], "two ranks of one communicator on node ", node);
     seen[node] = true;
   }
   const std::optional<std::uint32_t> row = free_row(members, 0);
@@ -290,31 +290,31 @@ void Fabric::free_communicator(ContextId context) {
 // ---------------------------------------------------------------------------------------------------- Operations
 
 void Fabric::check_time(Tick at) const {
-  require(at >= now() - lookahead(), text("time ", at, " is in the past; the current time is ", now()));
+  require(at >= now() - lookahead(), "time ", at, " is in the past; the current time is ", now());
 }
 
 void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
   const std::uint32_t ranks = communicator.main.group.ranks();
-  require(computes(request.context, request.collective),
-          text(spec::name(request.collective), " is not computed in the network"));
-  require(request.rank < ranks && request.root < ranks, text("rank ", request.rank, " or root ", request.root,
-                                                             " does not exist in a communicator of ", ranks, " ranks"));
+  require(computes(request.context, request.collective), spec::name(request.collective),
+          " is not computed in the network");
+  require(request.rank < ranks && request.root < ranks, "rank ", request.rank, " or root ", request.root,
+          " does not exist in a communicator of ", ranks, " ranks");
   const UserOperator* user = user_operator(config_.collective, request.op);
   require(!reduces(request.collective) || spec::supported(request.op, request.type) ||
               (user && user->bytes == spec::size_of(request.type)),
-          text("no ", spec::name(request.op), " of ", spec::name(request.type), " in the network"));
+          "no ", spec::name(request.op), " of ", spec::name(request.type), " in the network");
   const auto check_buffer = [&](const char* name, std::size_t size, Holding holding, std::span<const Block> list) {
     std::uint64_t end = holding == Holding::block_per_rank ? ranks * request.count
                         : holding == Holding::block        ? request.count
                                                            : 0;
     if (request.vector && holding == Holding::block_per_rank) {
-      require(list.size() == ranks, text("a list of ", list.size(), ' ', name, " blocks for ", ranks, " ranks"));
+      require(list.size() == ranks, "a list of ", list.size(), ' ', name, " blocks for ", ranks, " ranks");
       end = 0;
       for (const Block& block : list)
         if (block.count > 0) end = std::max(end, block.first + block.count);
     }
     const std::uint64_t bytes = end * spec::size_of(request.type);
-    require(size >= bytes, text("a ", name, " buffer of ", size, " bytes for ", bytes));
+    require(size >= bytes, "a ", name, " buffer of ", size, " bytes for ", bytes);
   };
   const bool at_root = request.rank == request.root;
   check_buffer("send", request.send.size(), send_holding(request.collective, at_root), request.send_blocks);
@@ -477,9 +477,8 @@ bool Fabric::record_end(Ended& ended) {
 }
 
 void Fabric::send(const MessageRequest& request, Tick at) {
-  require(request.source < config_.nodes && request.destination < config_.nodes,
-          text("a message from node ", request.source, " to node ", request.destination, ": there are ", config_.nodes,
-               " nodes"));
+  require(request.source < config_.nodes && request.destination < config_.nodes, "a message from node ", request.source,
+          " to node ", request.destination, ": there are ", config_.nodes, " nodes");
   check_time(at);
   if (journal_) journal_->send(request);
   nodes_[request.source]->send(messages_.add(request), std::max(at, resumes_));
