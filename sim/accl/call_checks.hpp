@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -41,10 +42,11 @@ class CallChecks {
                 std::to_string(found->members.size()) + " ranks");
     for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
       const Member& member = found->members[rank];
-      require(end_of(member).has_value(), name + ": rank " + std::to_string(rank) + " of the communicator at " +
-                                              hex(call.communicator) + " (session " + std::to_string(member.session) +
-                                              ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
-                                              ") is not a board of this cluster");
+      if (end_of(member)) continue;
+      throw std::invalid_argument(name + ": rank " + std::to_string(rank) + " of the communicator at " +
+                                  hex(call.communicator) + " (session " + std::to_string(member.session) + ", " +
+                                  dotted(member.ip) + ":" + std::to_string(member.port) +
+                                  ") is not a board of this cluster");
     }
     return found;
   }

@@ -97,14 +97,14 @@ void Kernel::block(const Wait& wait) {
 }
 
 void Kernel::pause(Tick cycles) {
-  require(cycles >= 0, "a pause must be at least 0 cycles, not " + std::to_string(cycles));
+  require(cycles >= 0, "a pause must be at least 0 cycles, not ", cycles);
   skip_to(tick_ + cycles * domain_.clock.period);
 }
 
 Pipeline::Pipeline(Tick interval, Tick depth)
     : kernel_(Kernel::current()), interval_(interval), outer_depth_(kernel_.depth_) {
-  require(interval > 0, "a pipeline's interval must be at least 1 cycle, not " + std::to_string(interval));
-  require(depth >= 0, "a pipeline's depth must be at least 0, not " + std::to_string(depth));
+  require(interval > 0, "a pipeline's interval must be at least 1 cycle, not ", interval);
+  require(depth >= 0, "a pipeline's depth must be at least 0, not ", depth);
   kernel_.depth_ = depth;
   kernel_.depth_ticks_ = depth * kernel_.domain_.clock.period;
 }

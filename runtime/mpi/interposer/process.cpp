@@ -360,7 +360,7 @@ std::uint64_t Process::post(Submission& part, bool replies) {
   part.thread = me().life;
   if (part.function == kPresent) part.function = function();
   if (part.action == Action::collective || part.action == Action::software)
-    std::snprintf(part.site, sizeof part.site, "%s", name_of_site(me().site).c_str());
+    part.site[name_of_site(me().site).copy(part.site, kSite - 1)] = 0;
   while (slot_->submissions.full()) park({}, 0, clock());
   slot_->submissions.put(part);
   return part.id;
