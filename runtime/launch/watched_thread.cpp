@@ -28,6 +28,54 @@ Text text_of(int file) {
   return text;
 }
 
+using Arguments = std::array<std::uint64_t, 5>;
+
+/// True if a system call may sleep for ever. Those that not all processors have are left out where they are missing.
+bool has_no_limit(int call, const Arguments& of) {
+  switch (call) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_msgrcv:
+    case SYS_semop:
+    case SYS_rt_sigsuspend:
+#ifdef SYS_pause
+    case SYS_pause:
+#endif
+      return true;
+    case SYS_ppoll:
+    case SYS_rt_sigtimedwait:
+      return of[2] == 0;
+    case SYS_pselect6:
+    case SYS_mq_timedreceive:
+    case SYS_mq_timedsend:
+#ifdef SYS_select
+    case SYS_select:
+#endif
+      return of[4] == 0;
+    case SYS_epoll_pwait:
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+      return static_cast<std::int32_t>(of[3]) < 0;
+#ifdef SYS_poll
+    case SYS_poll:
+      return static_cast<std::int32_t>(of[2]) < 0;
+#endif
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 WatchedThread::WatchedThread(std::int32_t process, std::int32_t thread) {
@@ -62,16 +110,18 @@ Doing WatchedThread::doing() const {
   const Text text = text_of(call_);
   if (errno == ESRCH) return Doing::ended;
   int call = -1;
-  unsigned operation = 0;   // second argument of a futex call,
-  std::uint64_t until = 0;  // and fourth
-  const int fields = std::sscanf(text.data(), "%d %*x %x %*x %" SCNx64, &call, &operation, &until);
+  Arguments of{};
+  const int fields = std::sscanf(text.data(), "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &call,
+                                 of.data(), &of[1], &of[2], &of[3], &of[4]);
   if (std::strcmp(text.data(), "-1 0x0 0x0\n") == 0) return Doing::ended;  // without a stack: a process's first thread
   if (fields < 1 || call < 0) return Doing::runs;                          // "running", or it waits for a page
-  // A thread that has been woken, but not yet put into a processor's queue, is still in its call by the file above.
-  if (fields_from_state(state_).starts_with('R')) return Doing::runs;
-  if (call != SYS_futex || fields < 3) return Doing::sleeps;
-  if (until != 0) return Doing::waits_for;
-  return operation & FUTEX_PRIVATE_FLAG ? Doing::waits : Doing::waits_shared;
+  // A thread that has been woken, but not yet put into a processor's queue, is still in its call by the file above. One that waits
+  // for a disk ("D") soon goes on.
+  const std::string state = fields_from_state(state_);
+  if (state.starts_with('R') || state.starts_with('D')) return Doing::runs;
+  if (call != SYS_futex) return has_no_limit(call, of) ? Doing::blocks : Doing::sleeps;
+  if (of[3] != 0) return Doing::waits_for;
+  return of[1] & FUTEX_PRIVATE_FLAG ? Doing::waits : Doing::waits_shared;
 }
 
 std::uint64_t WatchedThread::turns() const {

@@ -11,7 +11,8 @@ enum class Doing : std::uint8_t {
   waits,         ///< sleeps in a futex of its process, until another of its threads, or a signal handler, wakes it
   waits_shared,  ///< sleeps in a futex that other processes or the kernel may use
   waits_for,     ///< sleeps in a futex at most for some time
-  sleeps,        ///< sleeps in another system call
+  blocks,        ///< sleeps in another system call, such as a read from a pipe, without a limit of time
+  sleeps,        ///< sleeps otherwise
   ended,
 };
 

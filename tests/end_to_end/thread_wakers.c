@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* thread_wakers WHO: a thread of each rank sleeps outside MPI until WHO wakes it after a second; then it sends what another
- * thread waits for. All other threads wait meanwhile. With WHO "nobody" the program is deadlocked. */
+ * thread waits for. All other threads wait meanwhile. With WHO "nobody" the program is deadlocked, with "pipe" the two
+ * threads take turns: the receiver wakes the sleeper by a pipe. */
 #include <mpi.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -14,7 +15,7 @@
 
 static sem_t own, *shared;
 static const char* who;
-static int rank, ranks;
+static int rank, ranks, rounds = 1, ends[2];
 
 static void handle(int signal) {
   (void)signal;
@@ -32,14 +33,27 @@ static void* waker(void* argument) {
   return argument;
 }
 
+static void await(void) {
+  char byte;
+  if (ends[0] != 0)
+    while (read(ends[0], &byte, 1) != 1) continue;
+  else
+    while (sem_wait(shared != NULL ? shared : &own) != 0) continue;
+}
+
 static void* sleeper(void* argument) {
-  while (sem_wait(shared != NULL ? shared : &own) != 0) continue;
-  MPI_Send(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < rounds; i++) {
+    await();
+    MPI_Send(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, MPI_COMM_WORLD);
+  }
   return argument;
 }
 
 static void* receiver(void* argument) {
-  MPI_Recv(argument, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < rounds; i++) {
+    MPI_Recv(argument, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (ends[1] != 0 && write(ends[1], "", 1) != 1) MPI_Abort(MPI_COMM_WORLD, 2);
+  }
   return NULL;
 }
 
@@ -60,6 +74,9 @@ static void prepare(void) {
     struct itimerspec second = {.it_value = {.tv_sec = 1}};
     timer_create(CLOCK_MONOTONIC, &event, &timer);
     timer_settime(timer, 0, &second, NULL);
+  } else if (strcmp(who, "pipe") == 0) {
+    rounds = 40;
+    if (pipe(ends) != 0 || write(ends[1], "", 1) != 1) MPI_Abort(MPI_COMM_WORLD, 2);
   } else if (strcmp(who, "thread") == 0) {
     pthread_t thread;
     pthread_create(&thread, NULL, waker, NULL);

@@ -157,6 +157,9 @@ class Server {
     std::chrono::steady_clock::time_point looked{};
     std::int64_t looked_ns = 0;
     unsigned asleep = 0;
+    // When it was first seen in its present sleep in a system call, and its turns then.
+    std::chrono::steady_clock::time_point blocked_since{};
+    std::uint64_t blocked_turns = 0;
     std::optional<std::uint64_t> given_up{};  ///< `borders` between which time does not wait for it any more
     NativeCall native_call{};
   };
@@ -240,6 +243,7 @@ class Server {
   [[nodiscard]] bool runs(unsigned rank, Client& client);
   [[nodiscard]] bool blocks_in_mpi(unsigned rank, Client& client);
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank, Client& client);
+  [[nodiscard]] bool has_blocked(unsigned rank, Client& client);
   [[nodiscard]] bool held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns);
   [[nodiscard]] Tick earliest_of_running();
 

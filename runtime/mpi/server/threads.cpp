@@ -18,6 +18,8 @@ constexpr auto kCallLook = std::chrono::milliseconds(5);  // between two looks w
 constexpr auto kLook = std::chrono::milliseconds(100);    // and outside
 // A thread that sleeps at so many in a row delays no others. A starved one waits for a processor core at most of them.
 constexpr unsigned kLooks = 20;
+constexpr auto kBlocked =
+    std::chrono::milliseconds(10);  // nor one that sleeps so long in a system call without a limit
 constexpr int kIdleShare = 50;  // a thread that sleeps, or loops with short sleeps, uses less than a 50th of the time
 constexpr std::int64_t kSpinNs = 2'000'000'000;  // processor time of a thread until it may be spinning
 constexpr unsigned kIdle = 64;                   // a thread that has slept so often without a call of MPI is a helper
@@ -108,7 +110,7 @@ bool Server::rests(unsigned rank, Client& client) {
   if (state == State::resumed || borders % 2 != 0) return false;
   if (client.given_up == borders) return true;
   const Doing now = doing(rank, client);
-  return now != Doing::runs && now != Doing::sleeps && slot.borders.load() == borders;
+  return now != Doing::runs && now != Doing::blocks && now != Doing::sleeps && slot.borders.load() == borders;
 }
 
 /// True if a helper of the rank may wake one of its threads, or call MPI like others of its threads.
@@ -123,7 +125,7 @@ bool Server::wakes_parked(unsigned rank) {
   return std::ranges::any_of(ranks_[rank].clients, [&](Client& client) {
     if (state_of(rank, client) != State::parked) return false;
     const Doing now = doing(rank, client);
-    return now == Doing::runs || now == Doing::sleeps || now == Doing::ended;
+    return now == Doing::runs || now == Doing::blocks || now == Doing::sleeps || now == Doing::ended;
   });
 }
 
@@ -261,11 +263,20 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   return 0;
 }
 
+/// True if a thread of several has slept for a while in a system call that has no limit of time.
+bool Server::has_blocked(unsigned rank, Client& client) {
+  if (!has_threads(rank) || doing(rank, client) != Doing::blocks) return false;
+  const auto now = Clock::now();
+  const std::uint64_t turns = client.watched.turns();
+  if (std::exchange(client.blocked_turns, turns) != turns) client.blocked_since = now;
+  return now - client.blocked_since >= kBlocked;
+}
+
 /// True if the other ranks have waited long enough for a thread: it blocks outside MPI, on a pipe or a socket, or it may spin until
 /// another thread of its rank, which waits in MPI, changes a variable. The latter takes processor time, which may advance virtual
 /// time, but that of a helper does not.
 bool Server::held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns) {
-  const bool blocks = client.asleep >= kLooks;
+  const bool blocks = client.asleep >= kLooks || has_blocked(rank, client);
   const bool helps = state_of(rank, client) == State::helper;
   const bool may_spin =
       has_threads(rank) && (helps || (options_.compute_scale == 0 && has_client_in(rank, State::parked)));
