@@ -155,6 +155,7 @@ void Process::note_first_call(Thread& thread) {
     if (thread.slot == nullptr) {
       std::fprintf(stderr, "thalweg: rank %d: a thread calls MPI beside %zu others; a rank may have %zu\n", rank_,
                    kThreads, kThreads);
+      slot_->exiting = 1;
       _exit(125);
     }
   }

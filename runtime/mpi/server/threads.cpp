@@ -18,8 +18,7 @@ constexpr auto kCallLook = std::chrono::milliseconds(5);  // between two looks w
 constexpr auto kLook = std::chrono::milliseconds(100);    // and outside
 // A thread that sleeps at so many in a row delays no others. A starved one waits for a processor core at most of them.
 constexpr unsigned kLooks = 20;
-constexpr auto kBlocked =
-    std::chrono::milliseconds(10);  // nor one that sleeps so long in a system call without a limit
+constexpr auto kBlocked = std::chrono::milliseconds(10);  // nor one that blocks so long
 constexpr int kIdleShare = 50;  // a thread that sleeps, or loops with short sleeps, uses less than a 50th of the time
 constexpr std::int64_t kSpinNs = 2'000'000'000;  // processor time of a thread until it may be spinning
 constexpr unsigned kIdle = 64;                   // a thread that has slept so often without a call of MPI is a helper
@@ -263,9 +262,10 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   return 0;
 }
 
-/// True if a thread of several has slept for a while in a system call that has no limit of time.
+/// True if a thread of several has slept outside MPI for a while, in a system call that has no limit of time.
 bool Server::has_blocked(unsigned rank, Client& client) {
-  if (!has_threads(rank) || doing(rank, client) != Doing::blocks) return false;
+  const bool outside = slot_of(rank, client).borders.load() % 2 == 0;
+  if (!outside || !has_threads(rank) || doing(rank, client) != Doing::blocks) return false;
   const auto now = Clock::now();
   const std::uint64_t turns = client.watched.turns();
   if (std::exchange(client.blocked_turns, turns) != turns) client.blocked_since = now;
