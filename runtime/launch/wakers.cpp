@@ -16,7 +16,7 @@
 namespace thalweg::launch {
 namespace {
 
-/// Signals whose handlers end or debug a program, and those that MPICH and the C library handle.
+/// Signals whose handlers do not count: these end the program or report an error, or belong to MPICH or the C library.
 constexpr std::array kNoWakers{SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS, SIGFPE,
                                SIGUSR1, SIGSEGV, SIGPIPE, SIGTERM, SIGSYS,  32,      33};
 

@@ -30,7 +30,7 @@ Text text_of(int file) {
 
 using Arguments = std::array<std::uint64_t, 5>;
 
-/// True if a system call may sleep for ever. Those that not all processors have are left out where they are missing.
+/// True if a system call with these arguments has no time limit. `#ifdef`: system calls that only some architectures have.
 bool has_no_limit(int call, const Arguments& of) {
   switch (call) {
     case SYS_read:
@@ -115,8 +115,8 @@ Doing WatchedThread::doing() const {
                                  of.data(), &of[1], &of[2], &of[3], &of[4]);
   if (std::strcmp(text.data(), "-1 0x0 0x0\n") == 0) return Doing::ended;  // without a stack: a process's first thread
   if (fields < 1 || call < 0) return Doing::runs;                          // "running", or it waits for a page
-  // A thread that has been woken, but not yet put into a processor's queue, is still in its call by the file above. One that waits
-  // for a disk ("D") soon goes on.
+  // A woken thread can be in state "R" while the file above still shows its system call. State "D" is a wait for a disk, which ends
+  // by itself.
   const std::string state = fields_from_state(state_);
   if (state.starts_with('R') || state.starts_with('D')) return Doing::runs;
   if (call != SYS_futex) return has_no_limit(call, of) ? Doing::blocks : Doing::sleeps;
