@@ -94,7 +94,7 @@ Outcome Server::run() {
     }
     if (const auto rank = first_to_leave()) earliest = std::min(earliest, left_at(*rank));
     // Read before parked ranks are taken in: a rank that returns later rings the doorbell and is handled in the next round.
-    const bool outside = any_in_state(State::outside) || somebody_may_come_back();
+    const bool outside = any_in_state(State::outside) || somebody_lives_on();
     try {
       take_parked();
       session_.run(earliest, [this] { return look(); });
@@ -122,7 +122,7 @@ Outcome Server::run() {
                               : "the program is deadlocked: every rank waits, and nothing is in flight";
       break;
     }
-    if (ended && !outside) {
+    if (ended && all_have_left()) {
       books_.ending = Ending::finished;
       break;
     }
@@ -271,11 +271,24 @@ bool Server::somebody_used_files() {
   return std::exchange(file_calls_, calls) != calls;
 }
 
-/// True if a rank has finalized its MPI sessions, but its process still runs.
-bool Server::somebody_may_come_back() {
+/// True if each rank has called MPI_Finalize, or its process has ended.
+bool Server::all_have_left() {
   const auto& lost = connections_.lost();
+  return std::ranges::all_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
+    return has_client_in(rank, State::finished) || std::ranges::find(lost, rank) != lost.end();
+  });
+}
+
+/// True if a rank has finalized its MPI sessions, or all its threads have ended without MPI_Finalize, but the end of its process has
+/// not been seen.
+bool Server::somebody_lives_on() {
+  const auto& lost = connections_.lost();
+  const auto ended = [&](unsigned rank) {
+    return std::ranges::all_of(ranks_[rank].clients,
+                               [&](const Client& client) { return state_of(rank, client) == State::unused; });
+  };
   return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
-    return has_client_in(rank, State::resting) && std::ranges::find(lost, rank) == lost.end();
+    return (has_client_in(rank, State::resting) || ended(rank)) && std::ranges::find(lost, rank) == lost.end();
   });
 }
 

@@ -187,7 +187,8 @@ class Server {
   void keep_mpi_progressing();
   [[nodiscard]] bool somebody_yields();
   [[nodiscard]] bool somebody_used_files();
-  [[nodiscard]] bool somebody_may_come_back();
+  [[nodiscard]] bool all_have_left();
+  [[nodiscard]] bool somebody_lives_on();
   void park(unsigned rank, Client& client);
   void note_event(unsigned rank, Tick at);
   void hand_over(unsigned rank);
