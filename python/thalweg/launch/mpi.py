@@ -110,6 +110,23 @@ def launcher_of(program: str) -> Launcher | None:
 
     Raises InputError if that MPI has no launcher.
     """
+    found = _linked(program)
+    return None if found is None else found[0]
+
+
+def mpi_of(program: str) -> tuple[Launcher, Path] | None:
+    """The same with the compiler wrapper. Raises InputError if that MPI lacks one of them."""
+    if (found := _linked(program)) is None:
+        return None
+    launcher, folder = found
+    for name in (f"mpicc.{launcher.family}", "mpicc"):
+        if os.access(folder / name, os.X_OK):
+            return launcher, folder / name
+    raise InputError(f"{program} is linked with the MPI of {folder}, which has no mpicc there; give --mpi FOLDER")
+
+
+def _linked(program: str) -> tuple[Launcher, Path] | None:
+    """Returns the launcher of the MPI that a program is linked with, and its folder."""
     environment = {**os.environ, "LC_ALL": "C"}
     shown = subprocess.run(["ldd", program], capture_output=True, text=True, check=False, env=environment).stdout
     if (found := _LIBRARY.search(shown)) is None:
@@ -119,7 +136,7 @@ def launcher_of(program: str) -> Launcher | None:
     for folder in _folders(library):
         for name in (f"mpiexec.{family}", "mpiexec"):
             if os.access(folder / name, os.X_OK):
-                return Launcher((folder / name).resolve(), family)
+                return Launcher((folder / name).resolve(), family), folder
     raise InputError(f"{program} is linked with {library}, which has no mpiexec; give --mpi FOLDER")
 
 

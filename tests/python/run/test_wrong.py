@@ -326,7 +326,7 @@ def test_a_home_that_cannot_be_written_is_not_needed(tmp_path: Path, monkeypatch
         library._cache_folder()
 
 
-def test_a_program_of_another_mpi_is_named(tmp_path: Path) -> None:
+def test_the_mpi_is_the_programs_unless_another_is_given(tmp_path: Path) -> None:
     import shutil
     import subprocess
 
@@ -336,5 +336,7 @@ def test_a_program_of_another_mpi_is_named(tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text("#include <mpi.h>\nint main() { MPI_Init(0, 0); return MPI_Finalize(); }\n")
     subprocess.run([compiler, "-o", tmp_path / "program", tmp_path / "program.c"], check=True)
     run = thalweg_run(tmp_path, 2, "ring:2", [tmp_path / "program"])
+    assert run.exit_code == 0, run.stderr
+    run = thalweg_run(tmp_path, 2, "ring:2", [tmp_path / "program"], "--mpi", "mpich")
     assert run.exit_code == 125
-    assert "with another MPI" in run.stderr or "give --mpi" in run.stderr
+    assert "with another MPI" in run.stderr

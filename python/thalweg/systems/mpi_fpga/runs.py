@@ -75,7 +75,7 @@ class RunSettings:
     reproducible: bool
     compute: float
     skew: str | None
-    mpi: str
+    mpi: str | None
     timeout: float
     operators: tuple[Path, ...]
 
@@ -97,8 +97,9 @@ class RunSettings:
         `instances_of` adds the instances of that program's collectives; `record` adds the timeline. Raises InputError
         for inconsistent arguments, ValueError if the cluster cannot be shared so.
         """
+        from thalweg.launch.mpi import find_program
         from thalweg.systems.mpi_fpga.mpi.launch import run_programs
-        from thalweg.systems.mpi_fpga.mpi.library import find_library, interposer
+        from thalweg.systems.mpi_fpga.mpi.library import find_library, interposer, library_of
         from thalweg.systems.mpi_fpga.mpi.report import report_of
         from thalweg.systems.mpi_fpga.operators import load_operators
         from thalweg.systems.mpi_fpga.timelines import of_programs
@@ -122,7 +123,7 @@ class RunSettings:
         own = load_operators(config.collective, self.operators) if self.operators else {}
         if config.collective.has_units and share_nodes:
             raise InputError("user-defined units are between host and switch, so they need one rank per node")
-        library = find_library(self.mpi)
+        library = find_library(self.mpi) if self.mpi else library_of(find_program(p.command[0]) for p in programs)
         compiled = interposer(library)
         result = run_programs(
             programs,
@@ -195,7 +196,7 @@ def run(
     threads: int | None = None,
     compute: str | float = "measured",
     skew: str | None = None,
-    mpi: str = "mpich",
+    mpi: str | None = None,
     timeout: float = 600.0,
     operators: Sequence[str | Path] = (),
 ) -> Report:

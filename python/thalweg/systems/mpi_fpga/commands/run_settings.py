@@ -75,10 +75,9 @@ _OPTIONS = (
     ),
     click.option(
         "--mpi",
-        default="mpich",
-        show_default=True,
         metavar="MPI",
-        help="MPI: mpich (of the extra mpi), or the folder of an installed MPICH or Open MPI.",
+        help="MPI: mpich (of the extra mpi), or the folder of an installed MPICH or Open MPI. [default: the one that the"
+        " program is linked with; for scripts, mpich]",
     ),
     click.option(
         "--timeout",

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from thalweg.errors import InputError
 from thalweg.files import write_text
 from thalweg.launch import scratch
 from thalweg.launch.locks import alone, own, private
-from thalweg.launch.mpi import Launcher, find_mpi
+from thalweg.launch.mpi import Launcher, find_mpi, mpi_of
 from thalweg.launch.processes import Output
 from thalweg.resources import resource
 from thalweg.systems.mpi_fpga.mpi import wrappers
@@ -62,7 +63,18 @@ class MpiLibrary(Launcher):
 
 def find_library(name: str) -> MpiLibrary:
     """Returns the MPI selected by `--mpi`. Raises InputError."""
-    launcher, mpicc = find_mpi(name)
+    return _library(*find_mpi(name))
+
+
+def library_of(programs: Iterable[str]) -> MpiLibrary:
+    """Returns the MPI that the programs are linked with; for scripts, that of this Python environment. Raises InputError."""
+    found = {_library(*mpi): program for program in programs if (mpi := mpi_of(program))}
+    if len(found) > 1:
+        raise InputError("the programs are linked with different MPIs: " + ", ".join(found.values()))
+    return next(iter(found), None) or find_library("mpich")
+
+
+def _library(launcher: Launcher, mpicc: Path) -> MpiLibrary:
     return MpiLibrary(launcher.mpiexec, launcher.family, mpicc)
 
 
