@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -19,11 +20,13 @@
 namespace thalweg::launch {
 namespace {
 
-using Text = std::array<char, 256>;
+template <std::size_t kSize>
+using Text = std::array<char, kSize>;
 
 /// The file's text; empty if the thread has ended, or if the file is not open.
-Text text_of(int file) {
-  Text text{};
+template <std::size_t kSize = 256>
+Text<kSize> text_of(int file) {
+  Text<kSize> text{};
   if (const auto length = pread(file, text.data(), text.size() - 1, 0); length < 0) text[0] = 0;
   return text;
 }
@@ -84,12 +87,12 @@ WatchedThread::WatchedThread(std::int32_t process, std::int32_t thread) {
   ended_ = call_ < 0 && errno == ENOENT;
   state_ = open((folder + "stat").c_str(), O_RDONLY | O_CLOEXEC);
   schedule_ = open((folder + "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
+  status_ = open((folder + "status").c_str(), O_RDONLY | O_CLOEXEC);
 }
 
 WatchedThread::~WatchedThread() {
-  if (call_ >= 0) close(call_);
-  if (state_ >= 0) close(state_);
-  if (schedule_ >= 0) close(schedule_);
+  for (const int file : {call_, state_, schedule_, status_})
+    if (file >= 0) close(file);
 }
 
 WatchedThread::WatchedThread(WatchedThread&& other) noexcept {
@@ -100,6 +103,7 @@ WatchedThread& WatchedThread::operator=(WatchedThread&& other) noexcept {
   std::swap(call_, other.call_);
   std::swap(state_, other.state_);
   std::swap(schedule_, other.schedule_);
+  std::swap(status_, other.status_);
   std::swap(ended_, other.ended_);
   return *this;
 }
@@ -107,7 +111,7 @@ WatchedThread& WatchedThread::operator=(WatchedThread&& other) noexcept {
 Doing WatchedThread::doing() const {
   if (ended_) return Doing::ended;
   errno = 0;
-  const Text text = text_of(call_);
+  const auto text = text_of(call_);
   if (errno == ESRCH) return Doing::ended;
   int call = -1;
   Arguments of{};
@@ -128,6 +132,13 @@ std::uint64_t WatchedThread::turns() const {
   std::uint64_t turns = 0;
   std::sscanf(text_of(schedule_).data(), "%*u %*u %" SCNu64, &turns);
   return turns;
+}
+
+std::uint64_t WatchedThread::sleeps() const {
+  constexpr const char* kName = "\nvoluntary_ctxt_switches:";
+  const auto text = text_of<4096>(status_);
+  const char* const found = std::strstr(text.data(), kName);
+  return found == nullptr ? 0 : std::strtoull(found + std::strlen(kName), nullptr, 10);
 }
 
 std::int64_t WatchedThread::processor_ns() const {

@@ -27,6 +27,8 @@ class WatchedThread {
   [[nodiscard]] Doing doing() const;
   /// Number of times that it got a processor: it has slept all the time between two equal results if it sleeps at the second.
   [[nodiscard]] std::uint64_t turns() const;
+  /// Number of times that it has gone to sleep.
+  [[nodiscard]] std::uint64_t sleeps() const;
   /// Processor time that it has used, in ns.
   [[nodiscard]] std::int64_t processor_ns() const;
 
@@ -34,6 +36,7 @@ class WatchedThread {
   int call_ = -1;  // open files: they remain those of this thread even if its number is used again
   int state_ = -1;
   int schedule_ = -1;  // processor time, time in the run queue, turns
+  int status_ = -1;
   bool ended_ = false;
 };
 

@@ -58,9 +58,9 @@ def wakers(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mpi.build([source], tmp_path_factory.mktemp("thread_wakers") / "thread_wakers")
 
 
-@pytest.mark.parametrize("who", ["process", "signal", "timer", "thread", "pipe"])
+@pytest.mark.parametrize("who", ["process", "signal", "timer", "thread", "pipe", "poll"])
 def test_a_thread_is_woken_from_outside(thalweg: Thalweg, wakers: Path, who: str) -> None:
-    run = thalweg(2, "torus:2x2x2", [wakers, who], "--compute", "none", "--timeout", "60", timeout=60)
+    run = thalweg(2, "torus:2x2x2", [wakers, who], "--compute", "none", "--timeout", "60", timeout=20)
     assert (run.exit_code, run.stdout) == (0, "right\n"), run.stdout + run.stderr
 
 

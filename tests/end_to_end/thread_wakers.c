@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* thread_wakers WHO: a thread of each rank sleeps outside MPI until WHO wakes it after a second; then it sends what another
- * thread waits for. All other threads wait meanwhile. With WHO "nobody" the program is deadlocked, with "pipe" the two
- * threads take turns: the receiver wakes the sleeper by a pipe. */
+ * thread waits for. All other threads wait meanwhile. With WHO "nobody" the program is deadlocked. With "pipe" the two
+ * threads take turns: the receiver wakes the sleeper by a pipe; with "poll" the sleeper polls with short sleeps. */
 #include <mpi.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,7 +15,7 @@
 
 static sem_t own, *shared;
 static const char* who;
-static int rank, ranks, rounds = 1, ends[2];
+static int rank, ranks, rounds = 1, polls, ends[2];
 
 static void handle(int signal) {
   (void)signal;
@@ -35,7 +35,9 @@ static void* waker(void* argument) {
 
 static void await(void) {
   char byte;
-  if (ends[0] != 0)
+  if (polls)
+    while (sem_trywait(&own) != 0) usleep(100);
+  else if (ends[0] != 0)
     while (read(ends[0], &byte, 1) != 1) continue;
   else
     while (sem_wait(shared != NULL ? shared : &own) != 0) continue;
@@ -52,6 +54,7 @@ static void* sleeper(void* argument) {
 static void* receiver(void* argument) {
   for (int i = 0; i < rounds; i++) {
     MPI_Recv(argument, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (polls) sem_post(&own);
     if (ends[1] != 0 && write(ends[1], "", 1) != 1) MPI_Abort(MPI_COMM_WORLD, 2);
   }
   return NULL;
@@ -77,6 +80,9 @@ static void prepare(void) {
   } else if (strcmp(who, "pipe") == 0) {
     rounds = 40;
     if (pipe(ends) != 0 || write(ends[1], "", 1) != 1) MPI_Abort(MPI_COMM_WORLD, 2);
+  } else if (strcmp(who, "poll") == 0) {
+    polls = 1;
+    if (rank == 0) sem_post(&own);
   } else if (strcmp(who, "thread") == 0) {
     pthread_t thread;
     pthread_create(&thread, NULL, waker, NULL);

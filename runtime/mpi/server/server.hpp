@@ -156,6 +156,7 @@ class Server {
     // Last look whether the thread sleeps: its time, processor time, and the number of looks in a row at which it did.
     std::chrono::steady_clock::time_point looked{};
     std::int64_t looked_ns = 0;
+    std::uint64_t looked_sleeps = 0;
     unsigned asleep = 0;
     // When it was first seen in its present sleep in a system call, and its turns then.
     std::chrono::steady_clock::time_point blocked_since{};

@@ -19,7 +19,8 @@ constexpr auto kLook = std::chrono::milliseconds(100);    // and outside
 // A thread that sleeps at so many in a row delays no others. A starved one waits for a processor core at most of them.
 constexpr unsigned kLooks = 20;
 constexpr auto kBlocked = std::chrono::milliseconds(10);  // nor one that blocks so long
-constexpr int kIdleShare = 50;  // a thread that sleeps, or loops with short sleeps, uses less than a 50th of the time
+constexpr int kIdleShare = 50;  // a process that sleeps, or loops with short sleeps, uses less than a 50th of the time
+constexpr std::int64_t kWakeNs = 1'000'000;      // and a thread less processor time than this between two sleeps
 constexpr std::int64_t kSpinNs = 2'000'000'000;  // processor time of a thread until it may be spinning
 constexpr unsigned kIdle = 64;                   // a thread that has slept so often without a call of MPI is a helper
 
@@ -252,9 +253,12 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   const std::int64_t used = processor_ns(rank, client);
   if (seen != client.borders) client.asleep = 0;
   if (const auto now = Clock::now(), before = client.looked; now - before > kLook) {
-    client.asleep = idle(used - client.looked_ns, now - before) && !runs(rank, client) ? client.asleep + 1 : 0;
+    const std::int64_t took = used - std::exchange(client.looked_ns, used);
+    const std::uint64_t sleeps = client.watches ? client.watched.sleeps() : 0;
+    const auto naps = static_cast<std::int64_t>(sleeps - std::exchange(client.looked_sleeps, sleeps));
+    const bool sleeps_in_turns = has_threads(rank) && took < naps * kWakeNs;
+    client.asleep = sleeps_in_turns || (idle(took, now - before) && !runs(rank, client)) ? client.asleep + 1 : 0;
     client.looked = now;
-    client.looked_ns = used;
   }
   if (seen == client.borders && seen % 2 == 0 && borders.load() == seen) return used - client.processor_ns;
   client.borders = seen;
