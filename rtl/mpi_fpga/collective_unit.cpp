@@ -99,7 +99,7 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     get(out);
   }
 
-  [[nodiscard]] bool resting() const override { return Whole::resting(); }
+  [[nodiscard]] bool idle() const override { return Whole::resting(); }
 
   void record(const std::string& file) override { begin_waves(file); }
 

@@ -258,7 +258,7 @@ def record(
     """Repeats the program, and writes waves of the router or unit that differs, from WAVE_CYCLES before the difference."""
     from thalweg import _core
 
-    vcd = scratch.folder() / f"{cluster.name}-seed-{found.seed}-node-{found.node}.vcd"
+    vcd = scratch.folder() / f"{Path(cluster.name).name}-seed-{found.seed}-node-{found.node}.vcd"
     recording = _core.Recording(found.node, max(0, found.cycle - WAVE_CYCLES), str(vcd))
     hardware = in_rtl(cluster, True, project, recording, found.of_unit, operators if found.of_unit else None)
     try:
