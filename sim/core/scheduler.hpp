@@ -51,11 +51,11 @@ class Partition {
 
   void wake(std::uint32_t index, Tick at) {
     if (at < end_ && stepped_ != kNone && !(index == stepped_ && at > tick_)) [[unlikely]]
-      throw std::logic_error("a component was woken in ticks that are being stepped");
+      refuse();
     if (at - start_ < slots_) [[likely]]
       mark(index, at);
     else
-      far_.emplace(at, index);
+      wake_far(index, at);
   }
   void interrupt(Tick at) { interrupts_.push(at); }
 
@@ -107,6 +107,12 @@ class Partition {
     std::uint32_t& stepped;
     ~Rest() { stepped = kNone; }
   };
+
+  // Not inlined into those who wake.
+  [[noreturn, gnu::noinline]] static void refuse() {
+    throw std::logic_error("a component was woken in ticks that are being stepped");
+  }
+  [[gnu::noinline]] void wake_far(std::uint32_t index, Tick at) { far_.emplace(at, index); }
 
   /// A window of one tick.
   void step_tick(Tick tick) {
@@ -183,6 +189,9 @@ class Scheduler {
   void after_windows(std::function<void()> deliver) { deliver_ = std::move(deliver); }
   [[nodiscard]] unsigned partitions() const { return static_cast<unsigned>(partitions_.size()); }
   [[nodiscard]] static unsigned partition_of(ComponentId id) { return id >> kIndexBits; }
+  /// A component's partition, and its index there.
+  [[nodiscard]] Partition& partition(ComponentId id) { return partitions_[partition_of(id)]; }
+  [[nodiscard]] static std::uint32_t index_of(ComponentId id) { return id & kIndex; }
 
   /// The tick being stepped, or the next to be stepped.
   [[nodiscard]] Tick now() const { return now_; }
@@ -196,7 +205,7 @@ class Scheduler {
 
   /// Steps component `id` in tick `at`, which must be later than the tick being stepped; between two advances, now() or
   /// later.
-  void wake(ComponentId id, Tick at) { partitions_[partition_of(id)].wake(id & kIndex, at); }
+  void wake(ComponentId id, Tick at) { partition(id).wake(index_of(id), at); }
 
   /// Steps everything due before `until`; afterwards now() is `until`, or the tick after an interrupt. Without an end
   /// (kNever), now() is the tick after the last one in which a component was awake.
@@ -227,7 +236,7 @@ class Scheduler {
   /// Called in a step of a window of one tick: advance() returns at its end.
   void interrupt() { interrupted_ = true; }
   /// advance() will return at the end of tick `at`. The component announces it a window ahead.
-  void interrupt(ComponentId id, Tick at) { partitions_[partition_of(id)].interrupt(at); }
+  void interrupt(ComponentId id, Tick at) { partition(id).interrupt(at); }
 
   /// The tick of the next step, kNever if nothing is awake.
   [[nodiscard]] Tick next_due() const {

@@ -31,23 +31,26 @@ class Agenda {
  public:
   void reserve(Tick latency) {
     const auto slots = slots_for(latency);
-    if (slots > slots_.size()) slots_.resize(slots);
+    if (slots <= slots_.size()) return;
+    slots_.resize(slots);
+    mask_ = slots - 1;
   }
   void post(Tick at, std::uint64_t inbox) { slot(at) |= inbox; }
   /// Call once in every step of the component.
   std::uint64_t take(Tick now) { return std::exchange(slot(now), 0); }
 
  private:
-  std::uint64_t& slot(Tick at) { return slots_[static_cast<std::size_t>(at) & (slots_.size() - 1)]; }
+  std::uint64_t& slot(Tick at) { return slots_[static_cast<std::size_t>(at) & mask_]; }
 
   std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(1);
+  std::size_t mask_ = 0;
 };
 
 /// The reader's end of all wires into one block: records arrivals per tick, and wakes the enclosing component.
 class Inbox {
  public:
   void bind(Scheduler& scheduler, ComponentId component) {
-    scheduler_ = &scheduler;
+    partition_ = &scheduler.partition(component);
     component_ = component;
   }
   [[nodiscard]] ComponentId component() const { return component_; }
@@ -81,7 +84,7 @@ class Inbox {
 
   /// Something for which no slot is kept arrives at `at`.
   void notify(Tick at) {
-    scheduler_->wake(component_, at);
+    partition_->wake(Scheduler::index_of(component_), at);
     if (agenda_) agenda_->post(at, noted_);
   }
 
@@ -96,7 +99,7 @@ class Inbox {
     return mask_ < kNear ? near_[index] : far_[index];
   }
 
-  Scheduler* scheduler_ = nullptr;
+  Partition* partition_ = nullptr;
   Agenda* agenda_ = nullptr;
   std::uint64_t noted_ = 0;
   ComponentId component_ = 0;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <sstream>
 #include <utility>
 
 #include "core/require.hpp"
@@ -16,13 +15,6 @@ namespace thalweg::mpi_fpga {
 namespace {
 
 constexpr unsigned kLarge = 1024;  ///< nodes
-
-template <class... Parts>
-std::string text(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
 
 const FabricConfig& checked(const FabricConfig& config) {
   check_network(config);
