@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "core/types.hpp"
@@ -28,9 +29,11 @@ struct Event {
   Tick at;
   Kind kind;
   std::uint32_t subject = 0;
+  std::uint32_t order = 0;  ///< of a host's command among the commands for its node
 
-  friend auto operator<=>(const Event&,
-                          const Event&) = default;  ///< a total order, so that ties are deterministic
+  /// A total order, so that ties are deterministic: the host's commands first, as they were given, whatever their kind and subject.
+  [[nodiscard]] auto key() const { return std::tuple(at, kind > Kind::table, order, kind, subject); }
+  friend auto operator<=>(const Event& a, const Event& b) { return a.key() <=> b.key(); }
 };
 
 class Events {

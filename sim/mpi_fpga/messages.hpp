@@ -2,7 +2,6 @@
 // Point-to-point messages in flight, from submission to arrival.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -50,29 +49,20 @@ class Messages {
     messages_[id].row = std::make_unique<const TableRow>(row);
     return id;
   }
-  void remove(MessageId id, Tick now, unsigned partition) { removed_[partition].push_back({now, id}); }
+  void remove(MessageId id, unsigned partition) { removed_[partition].push_back(id); }
   [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
 
  private:
-  struct Removed {
-    Tick at;
-    MessageId id;
-  };
-
-  /// In order of time and node: ids, which order simultaneous messages, do not depend on windows and partitions.
   void free_removed() {
-    std::vector<Removed> all;
     for (auto& removed : removed_) {
-      all.insert(all.end(), removed.begin(), removed.end());
+      free_.insert(free_.end(), removed.begin(), removed.end());
       removed.clear();
     }
-    std::ranges::stable_sort(all, {}, &Removed::at);
-    for (const Removed& removed : all) free_.push_back(removed.id);
   }
 
   std::vector<Message> messages_;
   std::vector<MessageId> free_;
-  std::vector<std::vector<Removed>> removed_;  ///< per partition
+  std::vector<std::vector<MessageId>> removed_;  ///< per partition
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -43,18 +43,18 @@ void Node::foresee(const Event& event) {
 
 void Node::load_row(std::uint32_t context, const Row& row, Handle handle, Tick at) {
   new_rows_[context].push_back({row, handle});
-  foresee({at + host_.latency(), Event::Kind::table, context});
+  foresee({at + host_.latency(), Event::Kind::table, context, ++commanded_});
 }
 
 void Node::submit(std::uint32_t context, const CollectiveRequest& request, const Group& group, Tick at) {
   auto& queue = commands_[context];
   const Tick arrival = std::max(at + host_.latency(), queue.empty() ? 0 : queue[queue.size() - 1].arrival);
-  queue.push_growing({request, &group, arrival});
-  foresee({arrival, Event::Kind::command, context});
+  queue.push_growing({request, &group, arrival, ++commanded_});
+  foresee({arrival, Event::Kind::command, context, commanded_});
 }
 
 void Node::send(MessageId message, Tick at) {
-  foresee({at + host_.latency(), Event::Kind::message, message});
+  foresee({at + host_.latency(), Event::Kind::message, message, ++commanded_});
 }
 
 bool Node::step(Tick now) {
@@ -156,7 +156,7 @@ void Node::start_operations(std::uint32_t context, Tick now) {
     host_.begin_operation(*id);
     if (queue.empty()) return;
   }
-  events_.add({now + 1, Event::Kind::command, context});  // the unit takes one command per cycle
+  events_.add({now + 1, Event::Kind::command, context, queue.front().order});  // the unit takes one command per cycle
 }
 
 void Node::row_loaded(std::uint32_t context, Tick now) {
@@ -195,7 +195,7 @@ void Node::message_arrived(MessageId id, Tick now) {
   } else {
     complete(Ended::Kind::arrived, messages_[id].request.handle, now);
   }
-  messages_.remove(id, now, Scheduler::partition_of(id_));
+  messages_.remove(id, Scheduler::partition_of(id_));
 }
 
 /// The host sees the completion after the PCIe latency.

@@ -51,6 +51,7 @@ class Node final : public Component, private HostPort::Listener {
     CollectiveRequest request;
     const Group* group;
     Tick arrival;
+    std::uint32_t order;  ///< Event::order
   };
   struct NewRow {
     Row row;
@@ -91,6 +92,7 @@ class Node final : public Component, private HostPort::Listener {
   std::deque<Ended> in_transit_;  ///< completions in flight to the host; in time order, since latency is constant
   Tick row_written_ = 0;          ///< when the table can be written next
   Tick foreseen_ = kNever;
+  std::uint32_t commanded_ = 0;  ///< commands from the host
   bool step_idle_;
   bool busy_ = false;  ///< the unit or the host port may act in this cycle without an event or an arrival
 };

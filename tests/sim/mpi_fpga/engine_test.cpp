@@ -292,5 +292,44 @@ TEST(Messages, AllArriveAndTakeTheTimeOfTheSlowestPart) {
   EXPECT_LE(static_cast<double>(took), 1.3 * flits + 2 * 65 + 200);
 }
 
+TEST(Messages, OfOneTickLeaveInTheirOrderWhateverWasSentBefore) {
+  World world(cluster({2, 2}));
+  for (int before = 0; before < 4; ++before) {
+    for (Handle i = 0; i < 8; ++i) world.fabric.send({10 + i, 2, 3, 100 * (8 - i)}, world.fabric.now());
+    world.run();
+    world.messages.clear();
+    const Tick start = world.fabric.now() + 1000;
+    world.fabric.send({1, 0, 1, 4}, start);
+    world.fabric.send({2, 0, 1, 1'000'000}, start);
+    world.fabric.send({3, 0, 1, 4}, start);
+    world.run();
+    std::vector<Handle> arrived;
+    for (const Completion& c : world.messages)
+      if (c.last) arrived.push_back(c.handle);
+    EXPECT_EQ(arrived, (std::vector<Handle>{1, 2, 3}));
+  }
+}
+
+TEST(Operations, OfOneTickStartInTheirOrderOnWhateverCommunicators) {
+  World world(cluster({2, 2}));
+  const std::vector<NodeId> members{0, 1, 2, 3};
+  const ContextId contexts[] = {world.communicator(members), world.communicator(members)};
+  std::mt19937_64 random{6};
+  std::vector<Tick> took;
+  for (const auto [small, large] : {std::pair(0, 1), std::pair(1, 0)}) {
+    Job first = make_job(Collective::broadcast, Algorithm::tree, Operator::none, Datatype::byte, 4, 0, 8, random);
+    Job second =
+        make_job(Collective::broadcast, Algorithm::tree, Operator::none, Datatype::byte, 4, 0, 1 << 18, random);
+    const Tick start = world.fabric.now() + 1000;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      world.submit(contexts[small], first, rank, start);
+      world.submit(contexts[large], second, rank, start);
+    }
+    world.run();
+    took.push_back(*std::ranges::max_element(first.done) - start);
+  }
+  EXPECT_EQ(took[0], took[1]);
+}
+
 }  // namespace
 }  // namespace thalweg::mpi_fpga::test
