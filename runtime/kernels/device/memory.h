@@ -41,18 +41,22 @@ void __asan_after_dynamic_init(void) {}
 void* __real_memcpy(void* to, const void* from, size_t bytes);
 void* __real_memmove(void* to, const void* from, size_t bytes);
 void* __real_memset(void* to, int value, size_t bytes);
+/* Nothing is used by 0 bytes. */
+static inline void uses_all(const void* at, size_t bytes, int writes, const void* from) {
+  if (bytes != 0) uses((unsigned long)at, bytes, writes, from);
+}
 void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
-  uses((unsigned long)from, bytes, 0, FROM);
-  uses((unsigned long)to, bytes, 1, FROM);
+  uses_all(from, bytes, 0, FROM);
+  uses_all(to, bytes, 1, FROM);
   return __real_memcpy(to, from, bytes);
 }
 void* __wrap_memmove(void* to, const void* from, size_t bytes) {
-  uses((unsigned long)from, bytes, 0, FROM);
-  uses((unsigned long)to, bytes, 1, FROM);
+  uses_all(from, bytes, 0, FROM);
+  uses_all(to, bytes, 1, FROM);
   return __real_memmove(to, from, bytes);
 }
 void* __wrap_memset(void* to, int value, size_t bytes) {
-  uses((unsigned long)to, bytes, 1, FROM);
+  uses_all(to, bytes, 1, FROM);
   return __real_memset(to, value, bytes);
 }
 #ifdef __cplusplus

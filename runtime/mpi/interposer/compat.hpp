@@ -22,14 +22,33 @@ namespace thalweg::mpi {
 /// Communicator of this process alone: not MPI_COMM_SELF if a program has sessions but no world.
 inline MPI_Comm own_communicator = MPI_COMM_SELF;
 
+/// Calls use(buffer, type) for elements at MPI_BOTTOM with another address and a type that is shifted by as much: MPICH 4.0 does not
+/// pack or unpack at a null pointer.
+template <class Pointer, class Use>
+int with_address(Pointer buffer, MPI_Count count, MPI_Datatype type, Use use) {
+  if (buffer != MPI_BOTTOM || count == 0) return use(buffer, type);
+  const int one = 1;
+  const MPI_Aint shift = -4096;
+  MPI_Datatype shifted = MPI_DATATYPE_NULL;
+  if (const int error = PMPI_Type_create_hindexed(1, &one, &shift, type, &shifted)) return error;
+  PMPI_Type_commit(&shifted);
+  const int error = use(reinterpret_cast<Pointer>(-shift), shifted);
+  PMPI_Type_free(&shifted);
+  return error;
+}
+
 #if MPI_VERSION >= 4
 inline int pack(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count bytes) {
-  MPI_Count position = 0;
-  return PMPI_Pack_c(from, count, type, to, bytes, &position, own_communicator);
+  return with_address(from, count, type, [&](const void* first, MPI_Datatype of) {
+    MPI_Count position = 0;
+    return PMPI_Pack_c(first, count, of, to, bytes, &position, own_communicator);
+  });
 }
 inline int unpack(const void* from, MPI_Count bytes, void* to, MPI_Count count, MPI_Datatype type) {
-  MPI_Count position = 0;
-  return PMPI_Unpack_c(from, bytes, &position, to, count, type, own_communicator);
+  return with_address(to, count, type, [&](void* first, MPI_Datatype of) {
+    MPI_Count position = 0;
+    return PMPI_Unpack_c(from, bytes, &position, first, count, of, own_communicator);
+  });
 }
 #else
 // Without large-count functions no count exceeds an int, but its bytes may: data are packed in pieces.
@@ -49,20 +68,24 @@ inline int pack(const void* from, MPI_Count count, MPI_Datatype type, void* to, 
   MPI_Count size = 0, lower = 0, extent = 0;
   PMPI_Type_size_x(type, &size);
   PMPI_Type_get_extent_x(type, &lower, &extent);
-  return in_pieces(count, type, [&](MPI_Count done, int some) {
-    int position = 0;
-    return PMPI_Pack(static_cast<const char*>(from) + done * extent, some, type, static_cast<char*>(to) + done * size,
-                     static_cast<int>(some * size), &position, own_communicator);
+  return with_address(from, count, type, [&](const void* first, MPI_Datatype of) {
+    return in_pieces(count, of, [&](MPI_Count done, int some) {
+      int position = 0;
+      return PMPI_Pack(static_cast<const char*>(first) + done * extent, some, of, static_cast<char*>(to) + done * size,
+                       static_cast<int>(some * size), &position, own_communicator);
+    });
   });
 }
 inline int unpack(const void* from, MPI_Count, void* to, MPI_Count count, MPI_Datatype type) {
   MPI_Count size = 0, lower = 0, extent = 0;
   PMPI_Type_size_x(type, &size);
   PMPI_Type_get_extent_x(type, &lower, &extent);
-  return in_pieces(count, type, [&](MPI_Count done, int some) {
-    int position = 0;
-    return PMPI_Unpack(static_cast<const char*>(from) + done * size, static_cast<int>(some * size), &position,
-                       static_cast<char*>(to) + done * extent, some, type, own_communicator);
+  return with_address(to, count, type, [&](void* first, MPI_Datatype of) {
+    return in_pieces(count, of, [&](MPI_Count done, int some) {
+      int position = 0;
+      return PMPI_Unpack(static_cast<const char*>(from) + done * size, static_cast<int>(some * size), &position,
+                         static_cast<char*>(first) + done * extent, some, of, own_communicator);
+    });
   });
 }
 #endif
