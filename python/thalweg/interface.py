@@ -264,6 +264,8 @@ def run(command: Sequence[str | Path], cluster: AnyCluster | None = None, **opti
     InputError
         Invalid cluster, option or program.
     """
+    if isinstance(command, str | Path):
+        raise InputError(f"a command is a list of words, such as [{str(command)!r}]")
     of = None if cluster is None else _loaded(cluster)
     report: RunReport = _call("run", _system(of) if of else None, options, [str(word) for word in command], of)
     return report

@@ -224,6 +224,7 @@ def test_other_values_are_checked(name: str, values: dict[str, Any], said: str) 
     ("call", "said"),
     [
         (lambda: thalweg.measure("allreduce", "torus:4x4", size=8), "allreduce has no option 'size'; it has engine, "),
+        (lambda: thalweg.run("./program"), "a command is a list of words, such as ['./program']"),
         (lambda: thalweg.measure("alreduce", "torus:4x4"), "mpi-fpga has no alreduce; it has barrier, "),
         (lambda: thalweg.measure("allreduce", "torus:4x4", sizes="8", algorithm="trie"), "unknown algorithm 'trie'; "),
         (lambda: thalweg.sweep("allreduce", ["torus:4x4", "taurus:4x4"]), "'taurus:4x4' is neither a preset, "),

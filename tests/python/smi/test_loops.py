@@ -383,3 +383,17 @@ def test_a_pipeline_without_an_interval_or_a_depth(said: str, tmp_path: Path) ->
         WrongUse, match=r"app.cl:3: rank 0, kernel app: #pragma smi: .*; the interval must be at least 1, the depth"
     ):
         run.run()
+
+
+def test_copies_of_nothing_take_no_time(tmp_path: Path) -> None:
+    import numpy as np
+
+    source = tmp_path / "app.cpp"
+    source.write_text(
+        "#include <smi.hpp>\n#include <cstring>\n__kernel void app(int n, int* from, int* to) {\n"
+        "std::memcpy(to, from, n);\nstd::memmove(to, from, n);\nstd::memset(to, 0, n);\n}\n"
+    )
+    run = Run("smi-noctua", ranks=1)
+    memory = run.buffer(0, np.zeros(2, np.int32))
+    run.kernel(source, "app", 0, n=0, **{"from": memory, "to": memory})
+    assert run.run().cycle(0, "app") == 0

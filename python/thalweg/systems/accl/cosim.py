@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from thalweg.errors import CheckFailed
+from thalweg.errors import CheckFailed, InputError
 from thalweg.systems.accl import rtl_engine
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
@@ -108,6 +108,8 @@ def compare(cluster: Cluster, seed: int, *, moves: bool = False) -> Outcome:
 
 def _compare(cluster: Cluster, seed: int, moves: bool) -> Outcome:
     rtl_engine.parameters(cluster, cluster.board(0))
+    if not all(cluster.board(rank).arithmetic and cluster.board(rank).compression for rank in range(RANKS)):
+        raise InputError(f"{cluster.name}: the random programs need boards with arithmetic and compression")
     cluster = random_sort(random.Random(seed // ALIKE), cluster)
     draw = random.Random(seed)
     alone = draw.random() < 0.5

@@ -153,6 +153,9 @@ class _Thread:
             self.parked.acquire(timeout=_PATIENCE_S)
 
 
+_END = 2**63  #: ticks
+
+
 @dataclass
 class _Wait:
     requests: Sequence[Request]  #: empty: a pause
@@ -257,6 +260,10 @@ class Run:
         until = None
         if limit_us is not None:
             until = self.network.now + round(limit_us * 1e-6 * self.network.ticks_per_second)
+            if until >= _END:
+                raise InputError(
+                    "the simulation's time ends at 2^63 ticks, which is before this pause or wait would end"
+                )
         self._waits[own] = _Wait(requests, until)
         self._threads[own].park()
 

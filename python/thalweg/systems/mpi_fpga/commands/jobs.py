@@ -108,7 +108,7 @@ def command(
     try:
         report = settings.run(
             cluster,
-            [Program(commands[job], nodes[job]) for job in jobs],
+            [Program(commands[job], nodes[job], f"{job}: ") for job in jobs],
             shared.on(cluster, nodes) if shared else None,
             record=bool(pictures),
         )

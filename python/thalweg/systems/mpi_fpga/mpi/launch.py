@@ -44,10 +44,11 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Program:
-    """A program of a run: command line, and node of each rank."""
+    """A program of a run: command line, node of each rank, and start of each line of its output."""
 
     command: Sequence[str]
     nodes: Sequence[int]
+    prefix: str = ""
 
 
 def run_programs(
@@ -98,8 +99,8 @@ def run_programs(
                 launch = library.launch(len(program.nodes), interposer.path, own, output)
                 share_memory = len(set(program.nodes)) < len(program.nodes)
                 environment = {**scratch.users_environment(), **library.settings(share_memory), **own}
-                prefix = f"{len(started)}: " if len(programs) > 1 else ""
-                started.append(Processes([*launch, path, *program.command[1:]], environment, address, output, prefix))
+                command = [*launch, path, *program.command[1:]]
+                started.append(Processes(command, environment, address, output, program.prefix))
             launchers = [processes.launcher for processes in started]
             with status_line(lambda: _progress(server, config)) as show:
                 books = _serve(server, launchers, [*firsts, len(nodes)], show)
@@ -200,7 +201,8 @@ def _result(books: dict[str, Any], status: int | None, ranks: int, program: str)
         raise InputError(books["what"])
     if ending == Ending.stopped and joined == 0:
         raise InputError(
-            f"{program} ended without MPI_Init or MPI_Session_init: it does not use MPI, or is linked statically or with another MPI"
+            f"{program} ended without MPI_Init or MPI_Session_init: it does not use MPI, or is linked statically or with another MPI,"
+            " or calls PMPI_ functions, as Fortran's mpi_f08 does"
         )
     if ending == Ending.stopped:
         complaint = [f"the program ended, but only {joined} of {ranks} ranks called MPI_Init and MPI_Finalize"]
