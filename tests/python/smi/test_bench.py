@@ -35,6 +35,12 @@ def test_options_that_do_not_fit_are_refused(operation: str, options: dict[str, 
         thalweg.measure(operation, "smi-noctua", **options)
 
 
+@pytest.mark.parametrize("operation", ["reduce", "trees"])
+def test_a_reduction_of_too_many_ranks_is_refused(operation: str) -> None:
+    with pytest.raises(InputError, match="one has 63 children, and its hardware takes 15: give at most 16 ranks"):
+        thalweg.measure(operation, "smi-torus-8x8", sizes=8)
+
+
 def test_a_kernel_pushes_an_element_a_cycle() -> None:
     (row,) = thalweg.measure("push", "smi-noctua", sizes="64K")
     assert row["verified"] and row["time_us"] == pytest.approx(row["bound_us"], rel=0.02)

@@ -325,6 +325,16 @@ def inject(cluster: Cluster, *, engine: str = "sim", reads: Sizes = "1,4,8,16", 
     return Plan(cluster, "injection", title, until, measure, record=record, draw=plots.cycles_over_reads)
 
 
+def _check_children(cluster: Cluster, ranks: int, instead: str = "") -> None:
+    """Raises InputError if a rank of a reduction of `ranks` ranks has more children than its hardware takes."""
+    children, most = min(cluster.node.arity or ranks, ranks - 1), cluster.node.children
+    if children > most:
+        raise InputError(
+            f"{cluster.name}: in a reduction of {ranks} ranks one has {children} children, and its hardware takes {most}: "
+            f"give at most {most + 1} ranks{instead}"
+        )
+
+
 def _collective(operation: str) -> Callable[..., Plan]:
     def plan(
         cluster: Cluster,
@@ -363,6 +373,8 @@ def _collective(operation: str) -> Callable[..., Plan]:
                 raise InputError(f"engine {engine!r} applies to collectives in ranks; leave it out with in_switch")
             switches = switched.load(in_switch, cluster, taking)
         on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
+        if operation == "reduce" and switches is None:
+            _check_children(on, taking, f", or an arity of 1 to {on.node.children}")
         far = int(cluster.topology.distances[root, :taking].max())
 
         def once(size: int, record: bool = False) -> BenchmarkRun:
@@ -412,6 +424,8 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
     far = int(cluster.topology.distances[0, :taking].max())
     linear, tree = cluster.with_node(arity=0, any_order=False), cluster.with_node(arity=arity, any_order=False)
     unordered = linear.with_node(any_order=True)
+    for on in (linear, tree):
+        _check_children(on, taking)
 
     def once(operation: str, size: int) -> BenchmarkRun:
         return collective(tree, operation, element, size // BYTES[element], taking, 0, record=True)
