@@ -116,6 +116,47 @@ def test_polls_end_when_the_operation_does(jobs: Jobs, build: Callable[[Path], s
     assert polls[1] == waits[0]
 
 
+_PAIRS = """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  static char given[9000], taken[2][9000];
+  int rank, ranks;
+  double times = 0;
+  unsigned random = atoi(argv[1]);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 0; i < 60; i++) {
+    MPI_Request requests[4];
+    random = random * 1664525 + 1013904223;
+    for (int far = 1; far <= 2; far++) {
+      const int size = (random >> 8 * far) % 9000;
+      MPI_Irecv(taken[far - 1], 9000, MPI_CHAR, (rank + ranks - far) % ranks, far, MPI_COMM_WORLD, &requests[far - 1]);
+      MPI_Isend(given, size, MPI_CHAR, (rank + far) % ranks, far, MPI_COMM_WORLD, &requests[1 + far]);
+    }
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    times += MPI_Wtime();
+  }
+  printf("rank %d: %.12f\\n", rank, times);
+  MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("share", ["sub-channels:1:3", "time-slots:1:2"])
+def test_several_messages_at_once_take_the_time_that_they_take_alone(
+    jobs: Jobs, build: Callable[[Path], str], tmp_path: Path, share: str
+) -> None:
+    source = tmp_path / "pairs.c"
+    source.write_text(_PAIRS)
+    program = build(source)
+    words = ("--share", share, "--compute", "none"), ("--", program, "4", ":", program, "5")
+    code, together, errors, _ = jobs(*words[0], *words[1])
+    assert (code, len(together)) == (0, 8), errors
+    assert together == [line for job in ("0", "1") for line in jobs(*words[0], "--only", job, *words[1])[1]]
+
+
 @pytest.mark.parametrize("algorithm", ["tree", "exchange"])
 @pytest.mark.parametrize("option", ["--algorithm", "--tuning"])
 def test_all_take_the_algorithms_that_are_wanted(
