@@ -189,7 +189,6 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   starter_.add(id, algorithm != spec::Algorithm::exchange && !has_vector(request.collective), now);
-  events_.add({starter_.next(now), Event::Kind::output});
   return id;
 }
 
@@ -277,10 +276,6 @@ void CollectiveUnit::step(Tick now, std::uint64_t arrivals) {
   const std::uint64_t links = arrivals & ((std::uint64_t{1} << links_.size()) - 1);
   if (rtl_) show_personal(now);
   if (relay_.due(now)) relay(now);
-  if (now >= ready_) {
-    to_send_ |= std::exchange(early_, 0);
-    ready_ = kNever;
-  }
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   slots_.begin();
   each_bit(links, [&](unsigned link) { receive(link, now); });
@@ -324,9 +319,9 @@ void CollectiveUnit::host_has_read(Tick now) {
 }
 
 bool CollectiveUnit::active(Tick now) const {
-  bool sends = relay_.changed() || ready_ == now + 1;
+  bool sends = relay_.changed();
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
-  return sends || picked_ != kNoProcess || pick_.waiting() || uploads_.announced() || starter_.next(now) == now + 1 ||
+  return sends || picked_ != kNoProcess || pick_.waiting() || uploads_.announced() || !starter_.idle(now) ||
          !openings_.idle();
 }
 
