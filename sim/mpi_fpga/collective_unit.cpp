@@ -135,7 +135,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.to_host = 0;
   if (request.collective == spec::Collective::alltoall) {
     start_personal(id);
-    if (rtl_) rtl_->start(start_of(id, false));
+    if (rtl_) rtl_->start(start_of(id, false), now);
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
@@ -183,12 +183,13 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
       upload.progress.leave_step(process, at_a_time(op, process), false);
     begin_stream(id, p);
   }
-  if (rtl_ && group) rtl_->start(start_of(id, !over(op)));
+  if (rtl_ && group) rtl_->start(start_of(id, !over(op)), now);
   if (over(op)) {  // nothing to do: an exclusive scan of one rank
     ended_.push_back(id);
     return id;
   }
   starter_.add(id, algorithm != spec::Algorithm::exchange && !has_vector(request.collective), now);
+  events_.add({starter_.next(now), Event::Kind::output});
   return id;
 }
 
@@ -276,6 +277,10 @@ void CollectiveUnit::step(Tick now, std::uint64_t arrivals) {
   const std::uint64_t links = arrivals & ((std::uint64_t{1} << links_.size()) - 1);
   if (rtl_) show_personal(now);
   if (relay_.due(now)) relay(now);
+  if (now >= ready_) {
+    to_send_ |= std::exchange(early_, 0);
+    ready_ = kNever;
+  }
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   slots_.begin();
   each_bit(links, [&](unsigned link) { receive(link, now); });
@@ -319,9 +324,9 @@ void CollectiveUnit::host_has_read(Tick now) {
 }
 
 bool CollectiveUnit::active(Tick now) const {
-  bool sends = relay_.changed();
+  bool sends = relay_.changed() || ready_ == now + 1;
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
-  return sends || picked_ != kNoProcess || pick_.waiting() || uploads_.announced() || !starter_.idle(now) ||
+  return sends || picked_ != kNoProcess || pick_.waiting() || uploads_.announced() || starter_.next(now) == now + 1 ||
          !openings_.idle();
 }
 

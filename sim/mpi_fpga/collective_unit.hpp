@@ -286,6 +286,25 @@ class CollectiveUnit {
     unsigned read, written, cycles;
   };
 
+  /// The packets that a step reads from each bank.
+  class Reads {
+   public:
+    struct Read {
+      std::uint8_t bank, packets;
+    };
+    void add(unsigned bank) {
+      for (std::size_t i = 0; i < size_; ++i)
+        if (reads_[i].bank == bank) return void(++reads_[i].packets);
+      reads_[size_++] = {static_cast<std::uint8_t>(bank), 1};
+    }
+    [[nodiscard]] const Read* begin() const { return reads_.data(); }
+    [[nodiscard]] const Read* end() const { return reads_.data() + size_; }
+
+   private:
+    std::array<Read, kMaxEdges + Program::kMaxStages> reads_;
+    std::size_t size_ = 0;
+  };
+
   /// What blocks a process's next packet.
   struct Lack {
     enum class Of : std::uint8_t { turn, upload, staged, packet, credit, stage_room } of;
@@ -330,11 +349,10 @@ class CollectiveUnit {
   [[nodiscard]] std::optional<Lack> lack(OperationId id, unsigned process, Tick now) const;
   [[nodiscard]] std::optional<Blockage> blockage(OperationId id, unsigned process, Tick now) const;
   void await(const Lack& lack, OperationId id, unsigned process);
-  [[nodiscard]] Pace pace(OperationId id, const Step& step) const;
-  [[nodiscard]] bool banks_free(OperationId id, const Step& step, Tick now) const;
-  void take_banks(OperationId id, const Step& step, Tick now, Tick until);
-  template <class Visit>
-  void each_bank(OperationId id, const Step& step, Visit&& visit) const;
+  [[nodiscard]] Reads reads_of(OperationId id, const Step& step) const;
+  [[nodiscard]] static Pace pace(const Step& step, const Reads& reads);
+  [[nodiscard]] bool banks_free(const Reads& reads, Tick now) const;
+  void take_banks(const Reads& reads, Tick now, Tick until);
   /// Read ports: first those of each link's slots, then those of each unit's stages.
   [[nodiscard]] const ReadPorts& bank(unsigned index) const {
     return index < links_.size() ? slots_.bank(index) : stages_.bank(index - static_cast<unsigned>(links_.size()));
@@ -348,7 +366,8 @@ class CollectiveUnit {
   }
   [[nodiscard]] static std::uint32_t ports_of(const Context& context, const Step& step);
   [[nodiscard]] Dispatch::Step step_request(OperationId id, unsigned process, Tick latency) const;
-  void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& step_request, Tick now);
+  void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& step_request, const Reads& reads,
+               Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, const Progress::Part& part, Tick ready,
                Tick last);
   [[nodiscard]] PacketId combine(const OperationState& op, std::span<const PacketId> operands, std::uint64_t elements);
@@ -428,7 +447,9 @@ class CollectiveUnit {
   Starter starter_;
   Openings openings_;
   std::unique_ptr<RtlUnit> rtl_;            ///< co-simulated RTL for comparison; null: none
-  std::uint32_t to_send_ = 0;               ///< ports with something to send, now or later
+  std::uint32_t to_send_ = 0;               ///< ports with something to send, except
+  std::uint32_t early_ = 0;                 ///< those whose packets are all ready only later,
+  Tick ready_ = kNever;                     ///< at this time at the earliest
   std::uint64_t with_result_ = 0;           ///< non-empty queues to the host
   Tick started_ = kNever;                   ///< when an operation was last started
   std::vector<Openings::Arrival> openers_;  ///< this cycle's arrivals that may start operations

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ports of the collective unit: packets leave from the fork queues by its local ports, and arrive over the links into
 // slots.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <stdexcept>
@@ -30,16 +31,27 @@ bool CollectiveUnit::can_send(unsigned index, Tick now) const {
 /// Selects the packet that the port sends next, round-robin over the units and the relay.
 bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
   std::uint64_t ready = 0, first = 0;
+  Tick soonest = kNever;
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
     if (unit == units()) {
+      soonest = now;  // known only cycle by cycle
       if (relay_.offers(index, now)) ready |= rest & -rest;
     } else if (const Copies& copies = units_[unit].to_port.front(index); copies.ready <= now) {
       ready |= rest & -rest;
       if (copies.first) first |= rest & -rest;
+    } else {
+      soonest = std::min(soonest, copies.ready);
     }
   }
-  if (!ready) return false;
+  if (!ready) {
+    if (soonest > now && !slots_.due(index)) {
+      to_send_ &= ~(1u << index);
+      early_ |= 1u << index;
+      ready_ = std::min(ready_, soonest);
+    }
+    return false;
+  }
   port.injector.begin(ready, first);
   const unsigned source = port.injector.source();
   port.flit = 0;

@@ -26,8 +26,9 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
       2 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
   const Dispatch::Step step_request = this->step_request(id, p, latency);
   const Dispatch::Choice choice = dispatch_.choose(step_request, now);
-  if (choice.unit && share.open(now) && banks_free(id, step, now))
-    return execute(id, p, *choice.unit, step_request, now);
+  if (choice.unit && share.open(now))
+    if (const Reads reads = reads_of(id, step); banks_free(reads, now))
+      return execute(id, p, *choice.unit, step_request, reads, now);
   if (choice.room)
     pick_.time(process);
   else
@@ -89,39 +90,29 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
                   needs[static_cast<std::size_t>(lacks->of)], op.execution[p].since};
 }
 
+CollectiveUnit::Reads CollectiveUnit::reads_of(OperationId id, const Step& step) const {
+  Reads reads;
+  each_bit(step.from_edges, [&](unsigned k) { reads.add(slots_.link(context_of(id), k)); });
+  each_bit(step.from_stages,
+           [&](unsigned k) { reads.add(static_cast<unsigned>(links_.size()) + stages_.unit(id, k)); });
+  return reads;
+}
+
 /// Cycles per flit position: a bank has two read ports, and a result is written to one stage after another.
-CollectiveUnit::Pace CollectiveUnit::pace(OperationId id, const Step& step) const {
+CollectiveUnit::Pace CollectiveUnit::pace(const Step& step, const Reads& reads) {
   unsigned most = 1;
-  each_bank(id, step, [&](unsigned, unsigned packets) { most = std::max(most, packets); });
+  for (const auto& [bank, packets] : reads) most = std::max<unsigned>(most, packets);
   const unsigned read = (most + ReadPorts::kPorts - 1) / ReadPorts::kPorts;
   const unsigned written = std::max(1u, static_cast<unsigned>(std::popcount(step.to_stages)));
   return {read, written, std::max(read, written)};
 }
 
-/// Calls visit(bank, packets that the step reads from it).
-template <class Visit>
-void CollectiveUnit::each_bank(OperationId id, const Step& step, Visit&& visit) const {
-  std::array<std::uint8_t, kMaxEdges + Program::kMaxStages> banks;
-  std::size_t count = 0;
-  each_bit(step.from_edges,
-           [&](unsigned k) { banks[count++] = static_cast<std::uint8_t>(slots_.link(context_of(id), k)); });
-  each_bit(step.from_stages,
-           [&](unsigned k) { banks[count++] = static_cast<std::uint8_t>(links_.size() + stages_.unit(id, k)); });
-  for (std::size_t i = 0; i < count; ++i) {
-    if (std::find(banks.begin(), banks.begin() + i, banks[i]) != banks.begin() + i) continue;
-    visit(banks[i], static_cast<unsigned>(std::count(banks.begin() + i, banks.begin() + count, banks[i])));
-  }
+bool CollectiveUnit::banks_free(const Reads& reads, Tick now) const {
+  return std::ranges::all_of(reads, [&](const auto& read) { return bank(read.bank).choose(read.packets, now) != 0; });
 }
 
-bool CollectiveUnit::banks_free(OperationId id, const Step& step, Tick now) const {
-  bool free = true;
-  each_bank(id, step, [&](unsigned index, unsigned packets) { free &= bank(index).choose(packets, now) != 0; });
-  return free;
-}
-
-void CollectiveUnit::take_banks(OperationId id, const Step& step, Tick now, Tick until) {
-  each_bank(id, step,
-            [&](unsigned index, unsigned packets) { bank(index).take(bank(index).choose(packets, now), until); });
+void CollectiveUnit::take_banks(const Reads& reads, Tick now, Tick until) {
+  for (const auto& [index, packets] : reads) bank(index).take(bank(index).choose(packets, now), until);
 }
 
 /// Output ports of a step's result, as bits.
@@ -152,13 +143,15 @@ Dispatch::Step CollectiveUnit::step_request(OperationId id, unsigned p, Tick lat
 }
 
 /// Executes one packet: takes an operand from every input, joins them, and forwards the result.
-void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Dispatch::Step& step_request, Tick now) {
+void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Dispatch::Step& step_request,
+                             const Reads& reads, Tick now) {
   OperationState& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
   const Step& step = step_of(op, p, execution.progress);
-  const Pace pace = this->pace(id, step);
+  const Pace pace = CollectiveUnit::pace(step, reads);
+  const Progress::Part part = next_part(op, p);
 
   std::array<PacketId, kMaxEdges + 1> operands;
   unsigned n = 0;
@@ -174,9 +167,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
       }
       uploads_.take(process_id(id, p));
     }
-    each_bit(step.from_stages, [&](unsigned stage) {
-      operands[n++] = stages_.take(id, stage, next_part(op, p).flits, pace.cycles, now);
-    });
+    each_bit(step.from_stages,
+             [&](unsigned stage) { operands[n++] = stages_.take(id, stage, part.flits, pace.cycles, now); });
   };
   each_bit(step.from_edges, [&](unsigned edge) {
     if (!own && n == step.place) take_own();
@@ -184,7 +176,6 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   });
   if (!own) take_own();
   const Packet& first = pool_[operands[0]];
-  const Progress::Part part = next_part(op, p);
   // A turn that fills more than half a slot repeats only when all of the slot's credits have returned.
   const bool fills = process.turns == Turns::packet && 2 * step.streams > config_.collective.slot_packets;
   const bool final = (part.last || fills) && execution.progress.stream() + 1 == step.streams;
@@ -212,7 +203,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
     pick_.room_freed();
   }
   const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
-  take_banks(id, step, now, read);
+  take_banks(reads, now, read);
   // A result is sent without gaps: if its flits are read with gaps, only when it is complete.
   const Tick last_flit = read + step_request.latency - 1 - (pace.cycles - pace.read);
   const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + step_request.latency - share.time(first.flits);

@@ -130,18 +130,16 @@ void RtlUnit::clock(Tick now) {
       in_.back = {};
     else
       in_.back = back_;
-    while (next_ < now && !idle()) cycle(next_++);
+    while (next_ < now && !idle(now)) cycle(next_++);
   }
   next_ = now;
   in_ = inputs;
   model_outputs_ = outputs;
-  starts_.insert(starts_.end(), new_starts_.begin(), new_starts_.end());
   unloads_.insert(unloads_.end(), new_unloads_.begin(), new_unloads_.end());
-  new_starts_.clear();
   new_unloads_.clear();
   const bool has_outputs = model_outputs_.take || model_outputs_.ended || model_outputs_.own || model_outputs_.sends ||
                            model_outputs_.announces;
-  if (in_.links || in_.own || in_.announce || in_.settled || has_outputs || !idle()) cycle(next_);
+  if (in_.links || in_.own || in_.announce || in_.settled || has_outputs || !idle(now + 1)) cycle(next_);
   ++next_;
   in_.announce.reset();
   in_.settled.reset();
@@ -149,14 +147,14 @@ void RtlUnit::clock(Tick now) {
   if (credits_) in_.back = {};
 }
 
-/// True if the previous cycle had no inputs and changed nothing in the hardware, and this one has none pending.
-bool RtlUnit::idle() const {
+/// True if the previous cycle had no inputs and changed nothing in the hardware, and none are pending before `until`.
+bool RtlUnit::idle(Tick until) const {
   const auto waits = [](const auto& of_unit) { return !of_unit.empty(); };
   const auto comes = [&](const auto& of_unit) { return !of_unit.empty() && of_unit.front().ready >= next_; };
   return quiet_ && model_->idle() && in_.back == back_ && in_.room == room_ && !sent_ && !announced_ &&
-         loading_.empty() && starts_.empty() && unloads_.empty() && std::ranges::none_of(host_, waits) &&
-         std::ranges::none_of(reads_, waits) && std::ranges::none_of(results_, comes) &&
-         std::ranges::none_of(received_, waits);
+         loading_.empty() && (starts_.empty() || starts_.front().at >= until) && unloads_.empty() &&
+         std::ranges::none_of(host_, waits) && std::ranges::none_of(reads_, waits) &&
+         std::ranges::none_of(results_, comes) && std::ranges::none_of(received_, waits);
 }
 
 void RtlUnit::write(Tick now) {
@@ -180,8 +178,8 @@ void RtlUnit::write(Tick now) {
 void RtlUnit::cycle(Tick now) {
   write(now);
   in_.start.reset();
-  if (!starts_.empty()) {
-    in_.start = starts_.front();
+  if (!starts_.empty() && starts_.front().at <= now) {
+    in_.start = starts_.front().start;
     starts_.pop_front();
   }
   in_.unload.reset();

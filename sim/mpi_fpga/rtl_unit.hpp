@@ -33,7 +33,8 @@ class RtlUnit {
   /// Writes a row from cycle `from`. Throws RtlTooSmall.
   void load(std::uint32_t id, const Row& row, const std::array<EdgePath, kMaxEdges>& paths, Tick from);
   void unload(std::uint32_t id) { new_unloads_.push_back(id); }
-  void start(const UnitModel::Start& start) { new_starts_.push_back(start); }
+  /// Starts an operation in cycle `at`, or later if others start before it.
+  void start(const UnitModel::Start& start, Tick at) { starts_.push_back({at, start}); }
   /// The host reads a unit's result of `flits` flits, the last one in cycle `last`.
   void read(unsigned unit, unsigned flits, Tick last) { reads_[unit].push_back({last + 1 - flits, last}); }
   /// `value`: all credits of a row have been returned, so it may be loaded again.
@@ -92,8 +93,12 @@ class RtlUnit {
   struct Read {
     Tick first, last;
   };
+  struct Starting {
+    Tick at;
+    UnitModel::Start start;
+  };
 
-  [[nodiscard]] bool idle() const;
+  [[nodiscard]] bool idle(Tick until) const;
   void cycle(Tick now);
   void write(Tick now);
   void compare(Tick now, const std::string& port, const std::string& expected, const std::string& got) const;
@@ -108,9 +113,8 @@ class RtlUnit {
   Tick next_ = 0;  ///< next cycle
   std::deque<Loading> loading_;
   std::deque<std::uint32_t> unloads_;
-  std::deque<UnitModel::Start> starts_;  ///< applied one per cycle
+  std::deque<Starting> starts_;  ///< applied one per cycle
   std::vector<std::uint32_t> new_unloads_;
-  std::vector<UnitModel::Start> new_starts_;    ///< new in this cycle
   std::vector<std::deque<HostFlit>> host_;      ///< per unit
   std::vector<std::deque<Result>> results_;     ///< per unit
   std::vector<std::deque<Read>> reads_;         ///< per unit

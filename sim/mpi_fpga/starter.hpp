@@ -46,6 +46,8 @@ class Starter {
     if (queue_.front().along_tree && std::ranges::count(reserved_, now - kAnswer)) return std::nullopt;
     return queue_.front();
   }
+  /// The first cycle after `now` that may have a question.
+  [[nodiscard]] Tick next(Tick now) const { return queue_.empty() ? kNever : std::max(at_, now + 1); }
   /// Advances past a question, given its answer: processes of the operation, steps of the process.
   void asked(unsigned processes, unsigned steps, Tick now) {
     Question& question = queue_.front();
