@@ -70,6 +70,19 @@ static void exchange(int thread, int step, int form, int by, int count) {
       MPI_Isend(sent, count, MPI_INT, to, thread, shared, &requests[1]);
       while (!flag) MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
       break;
+    case 5:
+      MPI_Recv_init(received, count, MPI_INT, from, thread, shared, &requests[0]);
+      MPI_Send_init(sent, count, MPI_INT, to, thread, shared, &requests[1]);
+      MPI_Startall(2, requests);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      for (int i = 0; i < 2; i++) MPI_Request_free(&requests[i]);
+      break;
+    case 6:
+      MPI_Isend(sent, count, MPI_INT, to, thread, shared, &requests[1]);
+      while (!flag) MPI_Improbe(from, thread, shared, &flag, &message, MPI_STATUS_IGNORE);
+      MPI_Imrecv(received, count, MPI_INT, &message, &requests[0]);
+      for (int i = 0, done; i < 2; i++) MPI_Waitany(2, requests, &done, MPI_STATUS_IGNORE);
+      break;
     default:
       MPI_Isend(sent, count, MPI_INT, to, thread, shared, &requests[1]);
       while (!flag) MPI_Iprobe(from, thread, shared, &flag, MPI_STATUS_IGNORE);
@@ -82,8 +95,9 @@ static void exchange(int thread, int step, int form, int by, int count) {
 
 /* A collective on the thread's communicator. */
 static void together(int thread, int step, int form, int root, int count) {
-  int sent[MOST] = {0}, received[MOST];
-  MPI_Comm copy;
+  int sent[MOST] = {0}, received[MOST], first, sum = 0;
+  MPI_Comm copy, other;
+  MPI_Request requests[4];
   for (int i = 0; i < count; i++) sent[i] = value(rank, 0, thread, step, i), received[i] = sent[i];
   int right = 1;
   switch (form) {
@@ -94,17 +108,14 @@ static void together(int thread, int step, int form, int root, int count) {
       MPI_Bcast(received, count, MPI_INT, root, own[thread]);
       for (int i = 0; i < count; i++) right &= received[i] == value(root, 0, thread, step, i);
       break;
-    case 2: {
-      MPI_Request request;
-      MPI_Iallreduce(sent, received, count, MPI_INT, MPI_SUM, own[thread], &request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-      for (int i = 0; i < count; i++) {
-        int sum = 0;
+    case 2:
+      MPI_Iallreduce(sent, received, count, MPI_INT, MPI_SUM, own[thread], &requests[0]);
+      MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+      for (int i = 0; i < count; i++, sum = 0) {
         for (int r = 0; r < ranks; r++) sum += value(r, 0, thread, step, i);
         right &= received[i] == sum;
       }
       break;
-    }
     case 3:
       count = count / ranks;
       MPI_Allgather(sent, count, MPI_INT, received, count, MPI_INT, own[thread]);
@@ -116,6 +127,39 @@ static void together(int thread, int step, int form, int root, int count) {
       MPI_Allreduce(sent, received, count, MPI_INT, MPI_MAX, copy);
       for (int i = 0; i < count; i++) right &= received[i] == value(ranks - 1, 0, thread, step, i);
       MPI_Comm_free(&copy);
+      break;
+    case 5: /* duplicates, one of a duplicate, beside other collectives */
+      MPI_Comm_idup(own[thread], &copy, &requests[0]);
+      MPI_Iallreduce(sent, received, count, MPI_INT, MPI_MAX, own[thread], &requests[1]);
+      MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+      MPI_Comm_idup(copy, &other, &requests[0]);
+      MPI_Iscan(&rank, &sum, 1, MPI_INT, MPI_SUM, copy, &requests[2]);
+      MPI_Ibarrier(own[thread], &requests[3]);
+      MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+      right = sum == rank * (rank + 1) / 2;
+      for (int i = 0; i < count; i++) right &= received[i] == value(ranks - 1, 0, thread, step, i);
+      first = rank;
+      MPI_Bcast(&first, 1, MPI_INT, root, other);
+      right &= first == root;
+      MPI_Comm_free(&copy);
+      MPI_Comm_free(&other);
+      break;
+    case 6: /* the even ranks and the odd ranks */
+      MPI_Comm_split(own[thread], rank % 2, rank, &copy);
+      MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, copy);
+      for (int r = rank % 2; r < ranks; r += 2) sum -= r;
+      right = sum == 0;
+      MPI_Comm_free(&copy);
+      break;
+    case 7:
+      count = count / ranks;
+      for (int i = 0; i < count * ranks; i++) sent[i] = value(rank, i / (count ? count : 1), thread, step, i);
+      MPI_Ialltoall(sent, count, MPI_INT, received, count, MPI_INT, own[thread], &requests[0]);
+      MPI_Ibarrier(own[thread], &requests[1]);
+      for (int i = 0, done; i < 2; i++) MPI_Waitany(2, requests, &done, MPI_STATUS_IGNORE);
+      for (int r = 0; r < ranks; r++)
+        for (int i = 0; i < count; i++)
+          right &= received[r * count + i] == value(r, rank, thread, step, rank * count + i);
       break;
     default:
       MPI_Allreduce(sent, received, count, MPI_INT, MPI_MIN, own[thread]);
@@ -129,14 +173,14 @@ static void* work(void* argument) {
   unsigned long long state = seed * 1000 + thread; /* the same on all ranks */
   unsigned long long mine = state + 100 * (rank + 1);
   for (int step = 0; step < STEPS; step++) {
-    const int kind = next(&state, 3), form = next(&state, 6), by = next(&state, ranks);
+    const int kind = next(&state, 3), form = next(&state, 40), by = next(&state, ranks);
     const int count = next(&state, 2) ? next(&state, 20) : next(&state, MOST);
     volatile double x = 1;
     for (unsigned i = next(&mine, 5) ? 0 : next(&mine, 300000); i > 0; i--) x = x * 1.0000001;
     if (kind)
-      exchange(thread, step, form, by, count);
+      exchange(thread, step, form % 8, by, count);
     else
-      together(thread, step, form, by, count);
+      together(thread, step, form % 9, by, count);
   }
   ended[thread] = MPI_Wtime();
   return NULL;

@@ -347,12 +347,11 @@ void Server::hand_over(unsigned rank) {
 /// thread must not see completions at times that vary.
 void Server::hand_over_to_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    const std::vector<Client>& clients = ranks_[rank].clients;
-    const auto in = [&](auto matches) {
-      return std::ranges::find_if(clients, [&](const Client& client) { return matches(state_of(rank, client)); });
-    };
-    const auto parked = in([](State state) { return state == State::parked; });
-    if (session_.outbox(rank).empty() || parked == clients.end() || in(counts) != clients.end()) continue;
+    std::vector<Client>& clients = ranks_[rank].clients;
+    const auto parked =
+        std::ranges::find_if(clients, [&](const Client& client) { return state_of(rank, client) == State::parked; });
+    if (session_.outbox(rank).empty() || parked == clients.end()) continue;
+    if (std::ranges::any_of(clients, [&](Client& c) { return counts(state_of(rank, c)) && !rests(rank, c); })) continue;
     hand_over(rank);
     launch::ring(slot_of(rank, *parked).bell);
   }
