@@ -85,8 +85,8 @@ class Mpi:
             given["LD_PRELOAD"] = ":".join([*map(str, self.preload), *filter(None, [given.get("LD_PRELOAD")])])
         return execute([self.exec, "-n", str(ranks), *command], given, timeout)
 
-    def build(self, source: Sequence[Path], program: Path) -> Path:
-        subprocess.run([self.cc, "-O2", *source, "-o", program, "-lm"], check=True)
+    def build(self, source: Sequence[Path], program: Path, *options: str) -> Path:
+        subprocess.run([self.cc, "-O2", *options, *source, "-o", program, "-lm"], check=True)
         return program
 
 

@@ -201,8 +201,7 @@ def _result(books: dict[str, Any], status: int | None, ranks: int, program: str)
         raise InputError(books["what"])
     if ending == Ending.stopped and joined == 0:
         raise InputError(
-            f"{program} ended without MPI_Init or MPI_Session_init: it does not use MPI, or is linked statically or with another MPI,"
-            " or calls PMPI_ functions, as Fortran's mpi_f08 does"
+            f"{program} ended without MPI_Init or MPI_Session_init: it does not use MPI, or is linked statically or with another MPI"
         )
     if ending == Ending.stopped:
         complaint = [f"the program ended, but only {joined} of {ranks} ranks called MPI_Init and MPI_Finalize"]
