@@ -3,6 +3,7 @@
 // the socket open, so the ranks' processes are watched, too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ class Connections {
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return processes_; }
   /// Ranks whose process has ended or left the run, in the order of these events.
   [[nodiscard]] const std::vector<unsigned>& lost() const { return lost_; }
+  [[nodiscard]] bool has_lost(unsigned rank) const { return std::ranges::find(lost_, rank) != lost_.end(); }
   /// The process of a rank that has joined.
   [[nodiscard]] const WatchedProcess& process(unsigned rank) const { return watched_[rank]; }
   /// Reason why a greeting was refused, or empty.

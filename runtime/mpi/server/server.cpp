@@ -130,8 +130,7 @@ Outcome Server::run() {
   }
   close_books(books_);
   let_leave();
-  const auto& lost = connections_.lost();
-  for (int looks = 0; looks < kLastLooks && std::ranges::find(lost, left_) == lost.end(); ++looks)
+  for (int looks = 0; looks < kLastLooks && !connections_.has_lost(left_); ++looks)
     connections_.poll(books_.ending == Ending::died ? kLookMilliseconds : 0);
   if (books_.ending == Ending::died)
     books_.what += connections_.process(left_).end(memory_.slot(left_).exiting.load() != 0) + " before MPI_Finalize";
@@ -201,8 +200,7 @@ std::optional<unsigned> Server::first_lost() {
 std::optional<unsigned> Server::first_to_leave() {
   std::optional<unsigned> first = first_lost();
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-    if (has_client_in(rank, State::leaving) &&
-        std::ranges::find(connections_.lost(), rank) == connections_.lost().end() &&
+    if (has_client_in(rank, State::leaving) && !connections_.has_lost(rank) &&
         (!first || std::pair(left_at(rank), rank) < std::pair(left_at(*first), *first)))
       first = rank;
   return first;
@@ -273,22 +271,20 @@ bool Server::somebody_used_files() {
 
 /// True if each rank has called MPI_Finalize, or its process has ended.
 bool Server::all_have_left() {
-  const auto& lost = connections_.lost();
   return std::ranges::all_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
-    return has_client_in(rank, State::finished) || std::ranges::find(lost, rank) != lost.end();
+    return has_client_in(rank, State::finished) || connections_.has_lost(rank);
   });
 }
 
 /// True if a rank has finalized its MPI sessions, or all its threads have ended without MPI_Finalize, but the end of its process has
 /// not been seen.
 bool Server::somebody_lives_on() {
-  const auto& lost = connections_.lost();
   const auto ended = [&](unsigned rank) {
     return std::ranges::all_of(ranks_[rank].clients,
                                [&](const Client& client) { return state_of(rank, client) == State::unused; });
   };
   return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
-    return (has_client_in(rank, State::resting) || ended(rank)) && std::ranges::find(lost, rank) == lost.end();
+    return (has_client_in(rank, State::resting) || ended(rank)) && !connections_.has_lost(rank);
   });
 }
 
