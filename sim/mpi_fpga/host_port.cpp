@@ -118,6 +118,7 @@ void HostPort::uploaded(std::uint32_t source, Tick now) {
     const MessagePacket packet = next_packet(id);
     messages_[id].to_send -= packet.bytes;
     outgoing_.push(packet);
+    if (outgoing_.size() == 1) choose_channel();
     if (packet.last) {
       messages_to_send_.pop_front();
       listener_.message_injected(id, now);
@@ -194,20 +195,21 @@ void HostPort::downloaded(std::uint32_t queue, Tick now) {
 
 // ------------------------------------------------------------------------------------------- The port for messages
 
+/// Of the next packet to the router.
+void HostPort::choose_channel() {
+  const NodeId destination = messages_[outgoing_.front().message].request.destination;
+  const std::size_t layer = config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + destination];
+  vc_ = static_cast<unsigned>(std::countr_zero(config_.router.vc_mask.front()[layer]));
+}
+
 void HostPort::send_flit(Tick now) {
-  if (outgoing_.empty() || !sender_.open(now)) return;
+  if (outgoing_.empty() || !sender_.open(now) || !sender_.ready(vc_)) return;
   const MessagePacket& packet = outgoing_.front();
-  const NodeId destination = messages_[packet.message].request.destination;
-  if (flit_ == 0) {
-    const std::size_t layer =
-        config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + destination];
-    vc_ = static_cast<unsigned>(std::countr_zero(config_.router.vc_mask.front()[layer]));
-  }
-  if (!sender_.ready(vc_)) return;
   Flit& flit = sender_.send(now, vc_);
   flit.data = {};
   flit.head = flit_ == 0;
   if (flit.head) {
+    const NodeId destination = messages_[packet.message].request.destination;
     flit.data[0] = spec::NetworkHeader{.destination = static_cast<std::uint16_t>(destination),
                                        .size = static_cast<std::uint8_t>(std::countr_zero(packet.flits)),
                                        .last = packet.last}
@@ -219,6 +221,7 @@ void HostPort::send_flit(Tick now) {
   if (!flit.tail) return;
   flit_ = 0;
   outgoing_.pop();
+  if (!outgoing_.empty()) choose_channel();
 }
 
 void HostPort::receive_flit(Tick now) {

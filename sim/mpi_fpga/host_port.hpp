@@ -81,6 +81,7 @@ class HostPort {
   void start_uploads(Tick now);
   bool start_downloads(Tick now);
   void store(const HostPacket& result);
+  void choose_channel();
   void send_flit(Tick now);
   void receive_flit(Tick now);
   [[nodiscard]] MessagePacket next_packet(MessageId id);

@@ -479,7 +479,7 @@ bool has_all_routes(const NetworkConfig& fabric) {
       if (pair / fabric.nodes != pair % fabric.nodes && fabric.routes[pair].port == kNoRoute) return false;
     return true;
   }
-  const auto& [size, entries, tag] = *fabric.grid_routes;
+  const auto& [size, entries, tag, coordinates] = *fabric.grid_routes;
   for (std::size_t d = 0; d < size.size(); ++d)
     for (std::size_t i = 0; i < entries[d].size(); ++i)
       if (i % size[d] != i / size[d] % size[d] && entries[d][i].port == kNoRoute) return false;

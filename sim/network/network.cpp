@@ -76,11 +76,12 @@ void check_link(const NetworkConfig& config, const LinkConfig& link, std::vector
 /// Checks each entry of each dimension at each node, for one of its destinations.
 template <class CheckRoute>
 void check_grid_routes(const NetworkConfig& config, CheckRoute&& check_route) {
-  const auto& [size, entries, tag] = *config.grid_routes;
+  const auto& [size, entries, tag, coordinates] = *config.grid_routes;
   const std::size_t tags = tag.empty() ? 0 : std::size_t{*std::ranges::max_element(tag)} + 1;
   std::size_t volume = 1;
   for (const unsigned n : size) volume *= n;
-  bool whole = volume == config.nodes && tag.size() == config.nodes && entries.size() == size.size();
+  bool whole = volume == config.nodes && tag.size() == config.nodes && entries.size() == size.size() &&
+               coordinates.size() == config.nodes * size.size();
   for (std::size_t d = 0; whole && d < size.size(); ++d) whole = entries[d].size() == tags * size[d] * size[d];
   require(whole,
           "grid_routes has a tag for each node, and entries for each tag and pair of coordinates of a dimension");

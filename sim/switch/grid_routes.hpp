@@ -17,13 +17,20 @@ struct GridRoutes {
   std::vector<unsigned> size;                    ///< nodes per dimension, the first one fastest
   std::vector<std::vector<RouteEntry>> entries;  ///< per dimension: [tag][own coordinate][destination's coordinate]
   std::vector<std::uint8_t> tag;                 ///< per node
+  std::vector<unsigned> coordinates;             ///< [node][dimension], by locate()
 
+  void locate(std::size_t nodes) {
+    coordinates.clear();
+    for (std::size_t node = 0; node < nodes; ++node)
+      for (std::size_t rest = node, d = 0; d < size.size(); rest /= size[d++])
+        coordinates.push_back(static_cast<unsigned>(rest % size[d]));
+  }
   /// The entry of a node for another one.
   [[nodiscard]] RouteEntry entry(NodeId node, NodeId destination) const {
-    const std::size_t tag = this->tag[destination];
-    for (std::size_t d = 0; d < size.size(); node /= size[d], destination /= size[d], ++d)
-      if (const unsigned own = node % size[d], target = destination % size[d]; own != target)
-        return entries[d][(tag * size[d] + own) * size[d] + target];
+    const unsigned* const own = &coordinates[node * size.size()];
+    const unsigned* const target = &coordinates[destination * size.size()];
+    for (std::size_t d = 0; d < size.size(); ++d)
+      if (own[d] != target[d]) return entries[d][(tag[destination] * size[d] + own[d]) * size[d] + target[d]];
     return {.port = kNoRoute};
   }
 };

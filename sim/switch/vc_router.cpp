@@ -153,9 +153,9 @@ bool VcRouter::Pipeline<Mask>::step(Tick now) {
   }
   const Mask sending = occupied_ & sendable_;
   const Mask waiting = waiting_ & ~lost_;
-  compute_routes(occupied_ & ~waiting_ & ~active_);
-  allocate_channels(waiting);
-  const Mask popped = allocate_switch(now, sending);
+  if (const Mask idle = occupied_ & ~waiting_ & ~active_) compute_routes(idle);
+  if (waiting) allocate_channels(waiting);
+  const Mask popped = sending ? allocate_switch(now, sending) : 0;
   if (flow_ == FlowControl::margin) send_stops(now, words, popped);
   occupied_ |= words;
   receive_flow(events);

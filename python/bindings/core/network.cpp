@@ -43,6 +43,7 @@ void set_grid_routes(NetworkConfig& config, const std::vector<unsigned>& size, c
   auto routes = std::make_shared<GridRoutes>();
   routes->size = size;
   routes->tag.assign(tag.data(), tag.data() + tag.size());
+  routes->locate(tag.size());
   if (port.size() != size.size() || route_class.size() != size.size())
     throw std::invalid_argument("grid routes have an array of ports, and one of classes, for each dimension");
   for (std::size_t d = 0; d < size.size(); ++d) {

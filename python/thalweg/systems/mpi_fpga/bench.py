@@ -6,6 +6,7 @@ Sizes are those of one rank's block if ranks have different blocks, of the whole
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -201,6 +202,11 @@ def communicator(fabric: AnyFabric, plan: CollectivePlan, handles: Sequence[int]
     return context
 
 
+def bytes_of(buffers: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Returns the memory of arrays, also of types that Python's buffers do not have, such as bfloat16."""
+    return [buffer.view("u1") for buffer in buffers]
+
+
 def submit(
     fabric: AnyFabric,
     plan: CollectivePlan,
@@ -212,22 +218,21 @@ def submit(
     handles: Sequence[int],
     at: int,
 ) -> None:
-    """Submits the parts of all ranks of one operation to the fabric."""
+    """Submits the parts of all ranks of one operation to the fabric; `inputs` and `results` have their buffers' bytes."""
+    reduces = plan.operation in REDUCTIONS
+    submit_part = functools.partial(
+        fabric.submit,
+        context=context,
+        collective=COLLECTIVES[plan.operation],
+        algorithm=algorithm,
+        op=plan.operator if reduces else Operator.NONE,
+        type=plan.datatype if reduces else Datatype.BYTE,
+        root=plan.root,
+        count=size // plan.dtype.itemsize,
+        at=at,
+    )
     for rank, handle in enumerate(handles):
-        fabric.submit(
-            handle=handle,
-            context=context,
-            rank=rank,
-            collective=COLLECTIVES[plan.operation],
-            algorithm=algorithm,
-            op=plan.operator if plan.operation in REDUCTIONS else Operator.NONE,
-            type=plan.datatype if plan.operation in REDUCTIONS else Datatype.BYTE,
-            root=plan.root,
-            count=size // plan.dtype.itemsize,
-            send=inputs[rank].view("u1"),
-            receive=results[rank].view("u1"),
-            at=at,
-        )
+        submit_part(handle=handle, rank=rank, send=inputs[rank], receive=results[rank])
 
 
 def _run_collective(
@@ -250,7 +255,7 @@ def _run_collective(
     context = communicator(fabric, plan, members)
     start = fabric.now
     results = room(plan, size)
-    submit(fabric, plan, algorithm, context, size, inputs, results, members, start)
+    submit(fabric, plan, algorithm, context, size, bytes_of(inputs), bytes_of(results), members, start)
     checkpoints = progress_ticks(start, expected, progress)
     latest = None if longest is None else start + longest
     ticks = finish(fabric, set(members), checkpoints, latest) - start

@@ -136,7 +136,8 @@ def _run(
         missing[job] = own.ranks
         begun[job] = at
         handles = [_handle(job, rank) for rank in range(own.ranks)]
-        bench.submit(fabric, own, own.algorithms[0], context, size, inputs, results[job], handles, at)
+        sent, received = bench.bytes_of(inputs), bench.bytes_of(results[job])
+        bench.submit(fabric, own, own.algorithms[0], context, size, sent, received, handles, at)
 
     def use(job: int) -> int:
         links: list[LinkUse] = fabric.job_link_use(job) if isinstance(fabric, _sim.SharedFabric) else fabric.link_use()

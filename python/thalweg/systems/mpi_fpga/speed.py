@@ -28,10 +28,11 @@ def user_seconds(operation: str, cluster: str | Cluster, size: int, calls: int, 
     ranks = list(range(plan.ranks))
     context = bench.communicator(fabric, plan, ranks)
     inputs, results = operands(plan, size), room(plan, size)
+    sent, received = bench.bytes_of(inputs), bench.bytes_of(results)
     begin = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     for _ in range(calls):
         start = fabric.now
-        bench.submit(fabric, plan, chosen, context, size, inputs, results, ranks, start)
+        bench.submit(fabric, plan, chosen, context, size, sent, received, ranks, start)
         ticks = bench.finish(fabric, set(ranks)) - start
     taken = resource.getrusage(resource.RUSAGE_SELF).ru_utime - begin
     if not right(plan, chosen, inputs, Timed(ticks, results, 0, fabric.parts(context, chosen))):
