@@ -4,9 +4,11 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
+#include "common/bits.hpp"
 #include "core/require.hpp"
 #include "mpi_fpga/user_operators.hpp"
 #include "network/network.hpp"
@@ -169,16 +171,19 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
     require(!seen[node], "two ranks of one communicator on node ", node);
     seen[node] = true;
   }
-  const std::optional<std::uint32_t> row = free_row(members, 0);
-  if (!row) return std::nullopt;
-  const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> *row & 1); };
-  std::optional<Group> group = Group::make(config_, graph_, members, available, *row);
+  std::optional<Group> group;
+  std::uint32_t row = 0;
+  for (const std::uint32_t each : free_rows(members, 0)) {
+    const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> each & 1); };
+    row = each;
+    if ((group = Group::make(config_, graph_, members, available, row))) break;
+  }
   if (!group) return std::nullopt;
 
   Communicator created;
-  created.main = {std::move(*group), *row};
+  created.main = {std::move(*group), row};
   created.submitted.resize(members.size());
-  for (const Group::Vertex& vertex : created.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << *row;
+  for (const Group::Vertex& vertex : created.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << row;
   if (config_.collective.trees == Trees::by_topology)
     created.trees = grant(Group::by_links(config_, graph_, members), members);
   created.rings = grant(Group::by_rings(config_, graph_, members), members);
@@ -203,27 +208,36 @@ void Fabric::load_rows(ContextId context, Tick at) {
   each_part(loaded, [&](const Part& part) { load_rows(part, handles, at); });
 }
 
-std::optional<std::uint32_t> Fabric::free_row(std::span<const NodeId> members, unsigned spare) const {
-  std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
-  unsigned max_rows_in_use = 0;
+/// Rows free at all members, in order of preference; none if a member has no more than `spare` free rows. A tree may need
+/// other nodes. So the first communicators get rows that are free at all nodes. Half of those rows remain for
+/// communicators of many nodes: the others get the rows that the fewest nodes use.
+std::vector<std::uint32_t> Fabric::free_rows(std::span<const NodeId> members, unsigned spare) const {
+  const unsigned rows = config_.collective.contexts;
+  std::uint32_t used = 0;
   for (const NodeId node : members) {
     used |= rows_in_use_[node];
-    max_rows_in_use = std::max(max_rows_in_use, static_cast<unsigned>(std::popcount(rows_in_use_[node])));
+    if (std::popcount(rows_in_use_[node]) + spare >= rows) return {};
   }
-  if (used == ~std::uint32_t{0} || max_rows_in_use + spare >= config_.collective.contexts) return std::nullopt;
-  std::uint32_t everywhere = used;  // a tree may need other nodes: prefer a row free at all nodes
-  for (const std::uint32_t rows : rows_in_use_) everywhere |= rows;
-  return static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
+  std::array<std::size_t, 32> users{};
+  for (const std::uint32_t in_use : rows_in_use_) each_bit(in_use, [&](unsigned row) { ++users[row]; });
+  const auto whole = static_cast<unsigned>(std::count(users.begin(), users.begin() + rows, 0u));
+  std::vector<std::uint32_t> free;
+  for (std::uint32_t row = 0; row < rows; ++row)
+    if (!(used >> row & 1)) free.push_back(row);
+  std::ranges::stable_sort(free, {}, [&](std::uint32_t row) {
+    return users[row] > 0 || 2 * whole > rows ? users[row] : rows_in_use_.size();
+  });
+  return free;
 }
 
 /// Allocates rows for as many groups as possible, at least two; half of every table stays free for other communicators.
 std::vector<Fabric::Part> Fabric::grant(std::vector<Group> groups, std::span<const NodeId> members) {
   std::vector<Part> parts;
   for (Group& group : groups) {
-    const auto row = free_row(members, config_.collective.contexts / 2);
-    if (!row) break;
-    for (const NodeId node : members) rows_in_use_[node] |= 1u << *row;
-    parts.push_back({std::move(group), *row});
+    const std::vector<std::uint32_t> rows = free_rows(members, config_.collective.contexts / 2);
+    if (rows.empty()) break;
+    for (const NodeId node : members) rows_in_use_[node] |= 1u << rows.front();
+    parts.push_back({std::move(group), rows.front()});
   }
   if (parts.size() > 1) return parts;
   for (const Part& part : parts)

@@ -131,7 +131,7 @@ class Fabric final : public CollectiveEngine {
   [[nodiscard]] Abilities abilities(const Communicator& communicator) const;
   /// A row that is free at all members; nothing if there is none, or fewer than `spare` others would remain at one of
   /// them.
-  [[nodiscard]] std::optional<std::uint32_t> free_row(std::span<const NodeId> members, unsigned spare) const;
+  [[nodiscard]] std::vector<std::uint32_t> free_rows(std::span<const NodeId> members, unsigned spare) const;
   [[nodiscard]] std::vector<Part> grant(std::vector<Group> groups, std::span<const NodeId> members);
   [[nodiscard]] std::uint64_t unrouted(NodeId node) const;
   void build();

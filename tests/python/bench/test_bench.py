@@ -230,6 +230,10 @@ def test_axes_of_a_plot_have_plain_numbers(measured: Bench, tmp_path: Path) -> N
             ["broadcast", "--cluster", "ring:4", "--threads", "2", "--faults", "bit_error_rate=1e-6"],
             "a simulation with link faults has one thread",
         ),
+        (
+            ["broadcast", "--cluster", "ring:4", "--threads", "2", "--engine", "rtl"],
+            "a simulation with RTL has one thread",
+        ),
         (["broadcast", "--cluster", "ring:4", "--op", "sum"], "No such option"),
         (["barrier", "--cluster", "ring:4", "--sizes", "4"], "No such option"),
         (["latency", "--cluster", "ring:4", "--hops", "3"], "no node is 3 hops"),
@@ -237,6 +241,11 @@ def test_axes_of_a_plot_have_plain_numbers(measured: Bench, tmp_path: Path) -> N
         (["traffic", "--cluster", "ring:4", "--load", "nan"], "'nan' is not a load"),
         (["faults", "--cluster", "ring:4", "--rates", "nan"], "'nan' is not a list of bit error rates"),
         (["traffic", "--cluster", "ring:4", "--packet", "3"], "'3' is not"),
+        (
+            ["traffic", "--cluster", "ring:4", "--cycles", "9", "--warmup", "0", "--load", "0.001"],
+            "no packet is created",
+        ),
+        (["traffic", "--cluster", "ring:4", "--cycles", "9", "--load", "sweep"], "a node creates less than one packet"),
         (["traffic", "--cluster", "ring:3", "--pattern", "transpose"], "transpose"),
         (["allreduce", "--cluster", "ring:4", "--json", "/nowhere/x.json"], "/nowhere"),
         (["allreduce", "--cluster", "ring:4", "--plot", "x.gif"], "unknown format"),

@@ -178,3 +178,15 @@ def test_bad_requests_are_refused_and_differing_ones_told() -> None:
             f"rank 1 of communicator {world.context}",
         )
     }
+
+
+@pytest.mark.parametrize("cluster", ["torus:4x4x2", "mpi-fpga-torus-4x4x2", "fattree:32"])
+def test_communicators_of_some_nodes_leave_rows_for_those_of_all(cluster: str) -> None:
+    fabric = _sim.Fabric(Cluster.load(cluster).fabric_config(), _sim.Endpoint.host)
+    everywhere = list(range(32))
+    made = [fabric.create_communicator(everywhere, everywhere, 0)]
+    for first in range(0, 32, 2):
+        made.append(fabric.create_communicator([first, first + 1], [100 + first, 101 + first], 0))
+    for again in (200, 300, 400):
+        made.append(fabric.create_communicator(everywhere, [again + rank for rank in everywhere], 0))
+    assert None not in made

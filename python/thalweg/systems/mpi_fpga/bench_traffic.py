@@ -31,7 +31,10 @@ class TrafficPlan:
 
 
 def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent) -> Measured:
-    """Measures an offered load in flits per node and cycle. Raises FabricStopped after a deadlock."""
+    """Measures an offered load in flits per node and cycle.
+
+    Raises FabricStopped after a deadlock, and InputError if no packet is created in the measured cycles.
+    """
     from thalweg import _core
 
     traffic = _core.TrafficConfig()
@@ -53,6 +56,10 @@ def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent)
         raise InputError(str(error)) from None
     if result.stuck:
         raise FabricStopped("deadlock: " + "; ".join(result.stuck))
+    if result.packets == 0:
+        raise InputError(
+            f"no packet is created in the {plan.cycles} measured cycles at load {load:g}: measure more cycles"
+        )
     own = {
         "engine": "sim",
         "ranks": plan.cluster.topology.nodes,
@@ -79,8 +86,14 @@ def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent)
 def sweep_traffic(plan: TrafficPlan, progress: Progress = silent) -> Iterator[Measured]:
     """Measures loads from 0.05 to saturation: in steps of 0.05, then bisects the last step down to 0.005.
 
-    The highest load whose latency is at most three times that at 0.05 has `saturation` set.
+    The highest load whose latency is at most three times that at 0.05 has `saturation` set. Raises InputError if the cycles
+    are too few for a packet of each node at 0.05.
     """
+    if plan.cycles * LOW_LOAD < plan.packet:
+        raise InputError(
+            f"in {plan.cycles} cycles a node creates less than one packet of {plan.packet} flits at load {LOW_LOAD}: "
+            "measure more cycles"
+        )
     most, halvings = round(1 / LOW_LOAD), int(math.log2(LOW_LOAD / FINEST_LOAD))
 
     def part(before: float) -> Progress:

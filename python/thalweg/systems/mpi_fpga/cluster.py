@@ -110,14 +110,19 @@ class Cluster:
         """Returns the cluster with a number of threads of its simulations, on which results do not depend."""
         return replace(self, chosen_threads=threads)
 
+    def check_threads(self, alone: str) -> None:
+        """Raises InputError if several threads are chosen, which a simulation with `alone` does not have."""
+        if (self.chosen_threads or 1) > 1:
+            raise InputError(f"--threads is {self.chosen_threads}; a simulation with {alone} has one thread")
+
     @property
     def threads(self) -> int:
         """Threads of a simulation: the chosen number, else that of processor cores for a large cluster. Raises InputError."""
         alone = "link faults" if self.has_faults else "RTL" if self.engine != "sim" else ""
         if self.chosen_threads is None:
             return 1 if alone or self.topology.nodes < THREADED_NODES else min(cores(), MAX_THREADS)
-        if alone and self.chosen_threads > 1:
-            raise InputError(f"--threads is {self.chosen_threads}; a simulation with {alone} has one thread")
+        if alone:
+            self.check_threads(alone)
         if not 1 <= self.chosen_threads <= min(self.topology.nodes, MAX_THREADS):
             raise InputError(
                 f"--threads is {self.chosen_threads}; {self.name} has 1 to {min(self.topology.nodes, MAX_THREADS)}"

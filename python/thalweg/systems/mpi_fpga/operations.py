@@ -89,7 +89,7 @@ def collective(
             raise InputError(f"--reproducible needs the order of the tree; {algorithm} has a different one")
         cluster = cluster.by_rank()
         algorithm = "auto" if operation in ("scan", "exscan") else "tree"
-    cluster = _engine(cluster, engine).with_threads(threads)
+    cluster = _engine(cluster.with_threads(threads), engine)
     requested = parse_sizes(sizes)
     if type is None:  # OSU's default, so that a size of 4 bytes is a whole element
         type = "float64" if all(size % 8 == 0 for size in requested) else "float32"
@@ -140,7 +140,7 @@ def message(
     threads: int | None = None,
 ) -> Plan:
     requested = parse_sizes(sizes)
-    cluster = _engine(cluster, engine).with_threads(threads)
+    cluster = _engine(cluster.with_threads(threads), engine)
     messages = f" of {bench_messages.WINDOW} messages" * (operation == "bandwidth")
     about = f"{operation}{messages} from node 0 to node {peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
 

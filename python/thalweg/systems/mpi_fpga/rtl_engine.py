@@ -182,6 +182,7 @@ def with_engine(cluster: Cluster, engine: str) -> Cluster:
         raise InputError(
             f"the engine {engine} does not support the reset of one end of a link: remove reset from the faults, or use the engine sim"
         )
+    cluster.check_threads("RTL")
     return in_rtl(cluster, units=engine == "rtl")
 
 

@@ -148,7 +148,7 @@ class Load(click.ParamType[float | str]):
     type=click.Choice(operations.PATTERNS),
     default="uniform",
     show_default=True,
-    help="Destinations: uniform; row and column swapped (transpose); a tenth to node 0 (hotspot).",
+    help="Destinations: uniform, also the source itself; row and column swapped (transpose); a tenth to node 0 (hotspot).",
 )
 @click.option(
     "--packet",
