@@ -10,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -43,7 +44,7 @@ void set_grid_routes(NetworkConfig& config, const std::vector<unsigned>& size, c
   auto routes = std::make_shared<GridRoutes>();
   routes->size = size;
   routes->tag.assign(tag.data(), tag.data() + tag.size());
-  routes->locate(tag.size());
+  if (std::ranges::count(size, 0u) > 0) throw std::invalid_argument("a dimension of grid routes has no nodes");
   if (port.size() != size.size() || route_class.size() != size.size())
     throw std::invalid_argument("grid routes have an array of ports, and one of classes, for each dimension");
   for (std::size_t d = 0; d < size.size(); ++d) {
@@ -52,6 +53,7 @@ void set_grid_routes(NetworkConfig& config, const std::vector<unsigned>& size, c
     auto& entries = routes->entries.emplace_back(port[d].size());
     for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = {port[d].data()[i], route_class[d].data()[i]};
   }
+  routes->locate(tag.size());
   config.grid_routes = std::move(routes);
 }
 

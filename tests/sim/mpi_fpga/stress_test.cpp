@@ -32,6 +32,8 @@ FabricConfig random_cluster(std::mt19937_64& random) {
     config.collective.contexts = 10 + below(random, 23);  // half of them for further rows
   }
   if (random() % 2)
+    for (LinkConfig& link : config.links) link.latency = 1 + below(random, 20);
+  if (random() % 2)
     for (LinkConfig& link : config.links) link.rate_cycles = 1 + below(random, 8);
   config.router.local_ports = 2 + below(random, config.router.link_ports);
   config.router.local_buffer_flits = one_of(random, {4u, 8u, 16u});
