@@ -73,10 +73,10 @@ int redirect(dl_phdr_info* file, std::size_t, void*) {
       if (type != kCall && type != kAddress) continue;
       const auto& symbol = reinterpret_cast<const ElfW(Sym)*>(symbols)[ELF64_R_SYM(entry.r_info)];
       void* const function = replacement(reinterpret_cast<const char*>(names) + symbol.st_name);
+      if (function == nullptr) continue;
       auto** const at = reinterpret_cast<void**>(file->dlpi_addr + entry.r_offset);
       static const Place mpi = place_of(dlsym(RTLD_NEXT, "PMPI_Init"));
-      if (const Place of = place_of(at); function != nullptr && of.start != own().start && of.start != mpi.start)
-        write_entry(at, function);
+      if (const Place of = place_of(at); of.start != own().start && of.start != mpi.start) write_entry(at, function);
     }
   return 0;
 }
