@@ -78,6 +78,12 @@ class Stimulus {
         timeout_(run.pick(0, 0, 3, 20)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    const bool abandons = seen.abandon_o.get();
+    if (!abandons && (abandoned_ || seen.fault_valid_o.get())) {  // only what was issued since is outstanding
+      due_ = fetched_;
+      reads_ = read_;
+    }
+    abandoned_ = abandons;
     bisim::Dice chain = draws.lane(0), out = draws.lane(1), writes = draws.lane(2);
     next.own_i.set(kOwn);
     next.out_ready_i.set(out.chance(ready_));
@@ -96,7 +102,6 @@ class Stimulus {
     }
     next.abort_i.set(writes.chance(wrong_ / 2));
     next.purge_i.set(writes.chance(wrong_ / 2));
-    if (seen.forget_o.get()) due_ = reads_ = 0;
     next.busy_i.set(writes.chance(900) ? 0 : writes.bits() & writes.bits());
     next.quiet_i.set(writes.chance(900));
     next.waits_i.set(writes.chance(990));
@@ -117,11 +122,11 @@ class Stimulus {
       next.failed_i.set(refused || failed);
       next.written_i.set(!refused && !failed && !seen.abandon_o.get());
     }
-    if (!seen.out_valid_o.get() || !next.out_ready_i.get()) return;
-    if (seen.out_data_o.bit(48 + 6))  // the tag's bit for descriptors
-      ++due_;
-    else
-      ++reads_;
+    const bool goes = seen.out_valid_o.get() && next.out_ready_i.get();
+    fetched_ = goes && seen.out_data_o.bit(48 + 6);  // the tag's bit for descriptors
+    read_ = goes && !fetched_;
+    due_ += fetched_;
+    reads_ += read_;
   }
 
  private:
@@ -154,8 +159,10 @@ class Stimulus {
   }
 
   unsigned wrong_, ready_, written_, longest_, timeout_;
-  unsigned due_ = 0, reads_ = 0;
-  unsigned silent_ = 0;  ///< cycles without an answer
+  unsigned due_ = 0, reads_ = 0;         ///< outstanding reads: of descriptors, of data
+  bool fetched_ = false, read_ = false;  ///< issued in the last cycle
+  bool abandoned_ = false;               ///< in the last cycle
+  unsigned silent_ = 0;                  ///< cycles without an answer
 };
 
 }  // namespace
