@@ -88,8 +88,7 @@ void CollectiveUnit::loaded_now(std::uint32_t id) {
 }
 
 unsigned CollectiveUnit::channel(const FabricConfig& config, NodeId from, NodeId to) {
-  const std::size_t layer = config.layer.empty() ? 0 : config.layer[std::size_t{from} * config.nodes + to];
-  return static_cast<unsigned>(std::countr_zero(config.router.vc_mask.back()[layer]));
+  return static_cast<unsigned>(std::countr_zero(config.channels(config.router.vc_mask.size() - 1, from, to)));
 }
 
 unsigned CollectiveUnit::last_link(const FabricConfig& config, const Graph& graph, NodeId from, NodeId to) {

@@ -198,8 +198,7 @@ void HostPort::downloaded(std::uint32_t queue, Tick now) {
 /// Of the next packet to the router.
 void HostPort::choose_channel() {
   const NodeId destination = messages_[outgoing_.front().message].request.destination;
-  const std::size_t layer = config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + destination];
-  vc_ = static_cast<unsigned>(std::countr_zero(config_.router.vc_mask.front()[layer]));
+  vc_ = static_cast<unsigned>(std::countr_zero(config_.channels(0, self_, destination)));
 }
 
 void HostPort::send_flit(Tick now) {

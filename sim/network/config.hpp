@@ -54,6 +54,10 @@ struct NetworkConfig {
   [[nodiscard]] RouteEntry route(NodeId node, NodeId destination) const {
     return grid_routes ? grid_routes->entry(node, destination) : routes[std::size_t{node} * nodes + destination];
   }
+  /// Virtual channels that a packet of a message class may take from its source.
+  [[nodiscard]] std::uint32_t channels(std::size_t message_class, NodeId source, NodeId destination) const {
+    return router.vc_mask[message_class][layer.empty() ? 0 : layer[std::size_t{source} * nodes + destination]];
+  }
 };
 
 }  // namespace thalweg

@@ -110,9 +110,7 @@ class PacketSource {
     const double gap = probability_ < 1 ? std::floor(std::log(random_.unit()) / std::log1p(-probability_)) : 0;
     due_ = last + 1 + static_cast<Tick>(gap);
     destination_ = destinations_->draw(self_, random_);
-    channels_ = fabric_->layer.empty()
-                    ? all_channels_
-                    : fabric_->router.vc_mask[0][fabric_->layer[std::size_t{self_} * fabric_->nodes + destination_]];
+    channels_ = fabric_->layer.empty() ? all_channels_ : fabric_->channels(0, self_, destination_);
   }
 
   const NetworkConfig* fabric_;

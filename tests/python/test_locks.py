@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from thalweg.errors import InputError
-from thalweg.launch.locks import alone, own
-from thalweg.systems.mpi_fpga.mpi import library
+from thalweg.launch.locks import alone, cache_folder, own
 
 
 def _mode(path: Path) -> int:
@@ -39,7 +38,7 @@ def test_an_environment_of_another_user_has_no_cache_for_us(tmp_path: Path, monk
     monkeypatch.setattr(sys, "prefix", str(environment))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     environment.mkdir()
-    cache = library._cache_folder()
+    cache = cache_folder()
     assert cache == environment / "var" / "thalweg"
     others = cache.stat().st_ino
     real = Path.stat
@@ -51,4 +50,4 @@ def test_an_environment_of_another_user_has_no_cache_for_us(tmp_path: Path, monk
         return os.stat_result((*found[:4], found.st_uid + 1, *found[5:]))
 
     monkeypatch.setattr(Path, "stat", stat_of)
-    assert library._cache_folder() == home / "thalweg"
+    assert cache_folder() == home / "thalweg"

@@ -6,15 +6,15 @@
 #include <charconv>
 #include <string_view>
 
+#include "mpi/interposer/loaded_file.hpp"
 #include "mpi/interposer/process.hpp"
 
 namespace {
 
 /// True if MPI itself is the caller, not an error handler of the program that calls exit().
 bool is_of_mpi(const void* caller) {
-  Dl_info from, mpi;
-  return dladdr(caller, &from) != 0 && dladdr(reinterpret_cast<const void*>(&PMPI_Abort), &mpi) != 0 &&
-         from.dli_fbase == mpi.dli_fbase;
+  const void* const of_caller = thalweg::mpi::file_at(caller).start;
+  return of_caller != nullptr && of_caller == thalweg::mpi::file_at(reinterpret_cast<const void*>(&PMPI_Abort)).start;
 }
 
 }  // namespace

@@ -11,7 +11,12 @@
 #include <string>
 #include <string_view>
 
+#include "mpi/interposer/loaded_file.hpp"
+
 namespace {
+
+using thalweg::mpi::file_at;
+using thalweg::mpi::LoadedFile;
 
 // Entries with the address of a function of another file.
 #if defined(__x86_64__)
@@ -22,27 +27,16 @@ constexpr unsigned kCall = R_AARCH64_JUMP_SLOT, kAddress = R_AARCH64_GLOB_DAT;
 #error "unknown processor"
 #endif
 
-struct Place {
-  const void* start = nullptr;  ///< of the loaded file
-  const char* file = nullptr;
-};
-
-Place place_of(const void* address) {
-  Dl_info info{};
-  dladdr(address, &info);
-  return {info.dli_fbase, info.dli_fname};
-}
-
-Place own() {
-  return place_of(reinterpret_cast<const void*>(&own));
+LoadedFile own() {
+  return file_at(reinterpret_cast<const void*>(&own));
 }
 
 /// The interposer's MPI function for the name of a PMPI function; null if it has none.
 void* replacement(std::string_view name) {
-  static void* const self = dlopen(own().file, RTLD_LAZY | RTLD_NOLOAD);
+  static void* const self = dlopen(own().name, RTLD_LAZY | RTLD_NOLOAD);
   if (!name.starts_with("PMPI_")) return nullptr;
   void* const found = dlsym(self, std::string(name.substr(1)).c_str());
-  return place_of(found).start == own().start ? found : nullptr;
+  return file_at(found).start == own().start ? found : nullptr;
 }
 
 /// Overwrites an entry, whose page may be read-only.
@@ -75,8 +69,9 @@ int redirect(dl_phdr_info* file, std::size_t, void*) {
       void* const function = replacement(reinterpret_cast<const char*>(names) + symbol.st_name);
       if (function == nullptr) continue;
       auto** const at = reinterpret_cast<void**>(file->dlpi_addr + entry.r_offset);
-      static const Place mpi = place_of(dlsym(RTLD_NEXT, "PMPI_Init"));
-      if (const Place of = place_of(at); of.start != own().start && of.start != mpi.start) write_entry(at, function);
+      static const LoadedFile mpi = file_at(dlsym(RTLD_NEXT, "PMPI_Init"));
+      if (const LoadedFile of = file_at(at); of.start != own().start && of.start != mpi.start)
+        write_entry(at, function);
     }
   return 0;
 }

@@ -4,11 +4,9 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <utility>
 
-#include "common/bits.hpp"
 #include "core/require.hpp"
 #include "mpi_fpga/user_operators.hpp"
 #include "network/network.hpp"
@@ -46,25 +44,6 @@ const FabricConfig& checked(const FabricConfig& config) {
   return config;
 }
 
-std::string quoted(const char* field, std::string_view expected, std::string_view got) {
-  return text(field, ' ', got, ", others have ", expected);
-}
-
-/// First inconsistency between two ranks' parts of one operation.
-std::optional<std::string> difference(const CollectiveRequest& expected, const CollectiveRequest& got) {
-  const auto name = [](auto value) { return spec::name(value); };
-  if (expected.collective != got.collective)
-    return quoted("collective", name(expected.collective), name(got.collective));
-  if (expected.algorithm != got.algorithm) return quoted("algorithm", name(expected.algorithm), name(got.algorithm));
-  if (expected.root != got.root) return quoted("root", std::to_string(expected.root), std::to_string(got.root));
-  if (expected.op != got.op) return quoted("operator", name(expected.op), name(got.op));
-  if (expected.type != got.type) return quoted("type", name(expected.type), name(got.type));
-  if (expected.vector != got.vector) return quoted("form", expected.vector ? "v" : "plain", got.vector ? "v" : "plain");
-  if (!expected.vector && expected.count != got.count)
-    return quoted("count", std::to_string(expected.count), std::to_string(got.count));
-  return std::nullopt;
-}
-
 /// The request with its unused fields reset to defaults.
 CollectiveRequest normal(CollectiveRequest request) {
   if (!rooted(request.collective)) request.root = 0;
@@ -95,7 +74,7 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
       messages_(scheduler_->partitions()),
       ended_(scheduler_->partitions()),
       crossings_(scheduler_->partitions()),
-      rows_in_use_(config_.nodes),
+      rows_(config_.nodes, config_.collective.contexts),
       flits_before_(std::size_t{config_.nodes} * config_.router.link_ports),
       unrouted_before_(config_.nodes) {
   if (own_scheduler_ && config_.faults.reroute) journal_.emplace();
@@ -173,17 +152,16 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   }
   std::optional<Group> group;
   std::uint32_t row = 0;
-  for (const std::uint32_t each : free_rows(members, 0)) {
-    const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> each & 1); };
+  for (const std::uint32_t each : rows_.free(members, 0)) {
+    const auto available = [&](NodeId node) { return rows_.is_free(node, each); };
     row = each;
     if ((group = Group::make(config_, graph_, members, available, row))) break;
   }
   if (!group) return std::nullopt;
 
-  Communicator created;
-  created.main = {std::move(*group), row};
-  created.submitted.resize(members.size());
-  for (const Group::Vertex& vertex : created.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << row;
+  Communicator created{.main = {std::move(*group), row},
+                       .open = OpenOperations(static_cast<std::uint32_t>(members.size()))};
+  for (const Group::Vertex& vertex : created.main.group.vertices()) rows_.take(vertex.node, row);
   if (config_.collective.trees == Trees::by_topology)
     created.trees = grant(Group::by_links(config_, graph_, members), members);
   created.rings = grant(Group::by_rings(config_, graph_, members), members);
@@ -208,40 +186,18 @@ void Fabric::load_rows(ContextId context, Tick at) {
   each_part(loaded, [&](const Part& part) { load_rows(part, handles, at); });
 }
 
-/// Rows free at all members, in order of preference; none if a member has no more than `spare` free rows. A tree may need
-/// other nodes. So the first communicators get rows that are free at all nodes. Half of those rows remain for
-/// communicators of many nodes: the others get the rows that the fewest nodes use.
-std::vector<std::uint32_t> Fabric::free_rows(std::span<const NodeId> members, unsigned spare) const {
-  const unsigned rows = config_.collective.contexts;
-  std::uint32_t used = 0;
-  for (const NodeId node : members) {
-    used |= rows_in_use_[node];
-    if (std::popcount(rows_in_use_[node]) + spare >= rows) return {};
-  }
-  std::array<std::size_t, 32> users{};
-  for (const std::uint32_t in_use : rows_in_use_) each_bit(in_use, [&](unsigned row) { ++users[row]; });
-  const auto whole = static_cast<unsigned>(std::count(users.begin(), users.begin() + rows, 0u));
-  std::vector<std::uint32_t> free;
-  for (std::uint32_t row = 0; row < rows; ++row)
-    if (!(used >> row & 1)) free.push_back(row);
-  std::ranges::stable_sort(free, {}, [&](std::uint32_t row) {
-    return users[row] > 0 || 2 * whole > rows ? users[row] : rows_in_use_.size();
-  });
-  return free;
-}
-
 /// Allocates rows for as many groups as possible, at least two; half of every table stays free for other communicators.
 std::vector<Fabric::Part> Fabric::grant(std::vector<Group> groups, std::span<const NodeId> members) {
   std::vector<Part> parts;
   for (Group& group : groups) {
-    const std::vector<std::uint32_t> rows = free_rows(members, config_.collective.contexts / 2);
+    const std::vector<std::uint32_t> rows = rows_.free(members, config_.collective.contexts / 2);
     if (rows.empty()) break;
-    for (const NodeId node : members) rows_in_use_[node] |= 1u << rows.front();
+    for (const NodeId node : members) rows_.take(node, rows.front());
     parts.push_back({std::move(group), rows.front()});
   }
   if (parts.size() > 1) return parts;
   for (const Part& part : parts)
-    for (const NodeId node : members) rows_in_use_[node] &= ~(1u << part.row);
+    for (const NodeId node : members) rows_.release(node, part.row);
   return {};
 }
 
@@ -285,7 +241,7 @@ void Fabric::free_communicator(ContextId context) {
   const auto free = [&](const Part& part) {
     for (const Group::Vertex& vertex : part.group.vertices()) {
       nodes_[vertex.node]->free_row(part.row);
-      rows_in_use_[vertex.node] &= ~(1u << part.row);
+      rows_.release(vertex.node, part.row);
     }
   };
   each_part(freed, free);
@@ -328,77 +284,12 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
                request.receive_blocks);
 }
 
-/// v-forms: an inconsistency between what one entered rank sends and another one expects to receive.
-std::optional<std::string> Fabric::count_mismatch(const OpenCollective& operation, std::uint32_t sender,
-                                                  std::uint32_t receiver) {
-  const StoredRequest &from = *operation.parts[sender], &to = *operation.parts[receiver];
-  const CollectiveRequest& first = operation.first;
-  std::uint64_t sent_count = 0, received_count = 0;
-  switch (first.collective) {
-    case spec::Collective::gather:
-      if (receiver != first.root) return std::nullopt;
-      [[fallthrough]];
-    case spec::Collective::allgather:
-      sent_count = from.count;
-      received_count = to.receive_blocks[sender].count;
-      break;
-    case spec::Collective::scatter:
-      if (sender != first.root) return std::nullopt;
-      [[fallthrough]];
-    case spec::Collective::reduce_scatter:
-      sent_count = from.send_blocks[receiver].count;
-      received_count = to.count;
-      break;
-    default:
-      sent_count = from.send_blocks[receiver].count;
-      received_count = to.receive_blocks[sender].count;
-  }
-  if (sent_count == received_count) return std::nullopt;
-  return text("rank ", sender, " has ", sent_count, first.type == spec::Datatype::byte ? " bytes" : " elements",
-              " for rank ", receiver, ", which takes ", received_count);
-}
-
-/// First inconsistency between a rank's part and earlier ranks' parts.
-std::optional<std::string> Fabric::compare(OpenCollective& operation, const CollectiveRequest& request) {
-  if (const auto mismatch = difference(operation.first, request))
-    return text(*mismatch, " (rank ", operation.first.rank, ")");
-  if (!request.vector) return std::nullopt;
-  operation.parts.resize(operation.ranks.size());
-  operation.parts[request.rank].emplace(request);
-  for (std::uint32_t other = 0; other < operation.ranks.size(); ++other) {
-    if (other != request.rank && !operation.ranks[other]) continue;
-    if (auto mismatch = count_mismatch(operation, request.rank, other)) return mismatch;
-    if (auto mismatch = count_mismatch(operation, other, request.rank)) return mismatch;
-  }
-  return std::nullopt;
-}
-
-/// Records a rank's part. False if it is inconsistent with an earlier one, or follows such a part.
-bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request, Tick at) {
-  if (communicator.broken) return false;
-  const std::uint64_t index = communicator.submitted[request.rank]++ - communicator.complete;
-  auto& entered = communicator.entered;
-  if (index == entered.size())
-    entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.main.group.ranks())});
-  OpenCollective& operation = entered[index];
-  if (const auto mismatch = compare(operation, request)) {
-    communicator.broken = true;
-    if (!mismatch_) mismatch_ = Mismatch{request.context, request.rank, communicator.complete + index, *mismatch};
-    return false;
-  }
-  operation.ranks[request.rank] = true;
-  ++operation.count;
-  for (; !entered.empty() && entered.front().count == communicator.main.group.ranks(); ++communicator.complete)
-    entered.pop_front();
-  return true;
-}
-
 void Fabric::submit(const CollectiveRequest& submitted, Tick at) {
   Communicator& entered = communicator(submitted.context);
   CollectiveRequest request = normal(submitted);
   check(entered, request);
   check_time(at);
-  if (!enter(entered, request, at)) return;
+  if (!entered.open.enter(request, at, mismatch_)) return;
   PendingOperation awaited{.handle = submitted.handle, .context = submitted.context, .rank = submitted.rank};
   if (journal_) awaited.operation = journal_->submit(request, entered.main.group.ranks());
   issue(request, awaited, std::max(at, resumes_));
@@ -574,15 +465,13 @@ std::vector<Waiting> Fabric::waiting() const {
   for (ContextId context = 0; context < communicators_.size(); ++context) {
     if (!communicators_[context]) continue;
     const Communicator& communicator = *communicators_[context];
-    for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
-      const OpenCollective& operation = communicator.entered[i];
+    communicator.open.each([&](std::uint64_t number, const OpenOperation& operation) {
       for (std::uint32_t rank = 0; rank < communicator.main.group.ranks(); ++rank)
         if (!operation.ranks[rank])
-          result.push_back(
-              {context, operation.first.rank, rank,
-               text("to begin ", spec::name(operation.first.collective), ", operation ", communicator.complete + i),
-               operation.at});
-    }
+          result.push_back({context, operation.first.rank, rank,
+                            text("to begin ", spec::name(operation.first.collective), ", operation ", number),
+                            operation.at});
+    });
     each_part(communicator, [&](const Part& part) {
       for (const Group::Vertex& vertex : part.group.vertices().first(part.group.ranks()))
         for (const Blockage& blocked : nodes_[vertex.node]->unit().blockages(now())) {

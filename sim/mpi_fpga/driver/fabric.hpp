@@ -12,6 +12,8 @@
 #include "mpi_fpga/config.hpp"
 #include "mpi_fpga/driver/group.hpp"
 #include "mpi_fpga/driver/journal.hpp"
+#include "mpi_fpga/driver/open_operations.hpp"
+#include "mpi_fpga/driver/row_table.hpp"
 #include "mpi_fpga/engine.hpp"
 #include "mpi_fpga/messages.hpp"
 #include "mpi_fpga/node.hpp"
@@ -87,14 +89,6 @@ class Fabric final : public CollectiveEngine {
   [[nodiscard]] std::uint64_t stored_packets() const;
 
  private:
-  /// One operation of a communicator, until all ranks have submitted their parts.
-  struct OpenCollective {
-    CollectiveRequest first;
-    Tick at = 0;
-    std::vector<bool> ranks;
-    std::uint32_t count = 0;
-    std::vector<std::optional<StoredRequest>> parts{};  ///< v-form: per rank that has entered
-  };
   /// An operation of the caller, completed once when all its parts have completed.
   struct PendingOperation {
     Handle handle = 0;
@@ -119,19 +113,13 @@ class Fabric final : public CollectiveEngine {
 
     std::vector<Part> trees, rings;              ///< rows for Algorithm::trees and ring
     std::vector<std::optional<Handle>> loading;  ///< per rank whose rows are not loaded
-    std::vector<std::uint64_t> submitted;        ///< parts, per rank
-    std::uint64_t complete = 0;                  ///< operations that all ranks have entered
-    std::deque<OpenCollective> entered;          ///< later operations
-    bool freeing = false;                        ///< freed once its repeated operations have ended
-    bool broken = false;  ///< parts of one operation are inconsistent: later ones are not executed
+    OpenOperations open;
+    bool freeing = false;  ///< freed once its repeated operations have ended
   };
 
   [[nodiscard]] const Communicator& communicator(ContextId context) const;
   [[nodiscard]] Communicator& communicator(ContextId context);
   [[nodiscard]] Abilities abilities(const Communicator& communicator) const;
-  /// A row that is free at all members; nothing if there is none, or fewer than `spare` others would remain at one of
-  /// them.
-  [[nodiscard]] std::vector<std::uint32_t> free_rows(std::span<const NodeId> members, unsigned spare) const;
   [[nodiscard]] std::vector<Part> grant(std::vector<Group> groups, std::span<const NodeId> members);
   [[nodiscard]] std::uint64_t unrouted(NodeId node) const;
   void build();
@@ -148,10 +136,6 @@ class Fabric final : public CollectiveEngine {
   [[nodiscard]] std::optional<std::uint32_t> waited_rank(const Part& part, std::uint32_t vertex) const;
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
-  [[nodiscard]] static std::optional<std::string> count_mismatch(const OpenCollective& operation, std::uint32_t sender,
-                                                                 std::uint32_t receiver);
-  [[nodiscard]] static std::optional<std::string> compare(OpenCollective& operation, const CollectiveRequest& request);
-  [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
 
   FabricConfig config_;
   Graph graph_;
@@ -166,7 +150,7 @@ class Fabric final : public CollectiveEngine {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<JoinedLink> links_;                          ///< links with faults
   std::deque<std::optional<Communicator>> communicators_;  ///< stable addresses: nodes refer to their groups
-  std::vector<std::uint32_t> rows_in_use_;                 ///< per node: one bit per row
+  RowTable rows_;
   std::optional<Mismatch> mismatch_;
 
   // Recovery from failed links:

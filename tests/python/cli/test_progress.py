@@ -85,7 +85,7 @@ def test_a_run_shows_how_far_it_is(tmp_path: Path) -> None:
 def test_a_terminal_is_told_of_the_first_build_of_an_interposer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(library, "_cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(library, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(library, "_compile", lambda *_: tmp_path / "built")
     (tmp_path / "built").touch()

@@ -15,7 +15,7 @@ from programs import Mpi, execute, thalweg_run
 from programs import Thalweg as Program
 from thalweg.errors import InputError
 from thalweg.launch import scratch
-from thalweg.systems.mpi_fpga.mpi import library
+from thalweg.launch.locks import cache_folder
 
 BIN = Path(sys.executable).parent
 PROGRAMS = Path(__file__).parent / "programs"
@@ -314,16 +314,16 @@ def test_a_home_that_cannot_be_written_is_not_needed(tmp_path: Path, monkeypatch
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(scratch, "folder", lambda: tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert library._cache_folder() == tmp_path / "home/.cache/thalweg"
+    assert cache_folder() == tmp_path / "home/.cache/thalweg"
     monkeypatch.setenv("HOME", "/dev/null")
-    private = library._cache_folder()
+    private = cache_folder()
     assert private.parent == tmp_path and private.stat().st_mode & 0o777 == 0o700
-    assert library._cache_folder() == private
+    assert cache_folder() == private
     private.chmod(0o777)
-    assert library._cache_folder().stat().st_mode & 0o777 == 0o700
+    assert cache_folder().stat().st_mode & 0o777 == 0o700
     monkeypatch.setattr(os, "geteuid", lambda: 65534)
     with pytest.raises(InputError, match="not to you"):
-        library._cache_folder()
+        cache_folder()
 
 
 def test_the_mpi_is_the_programs_unless_another_is_given(tmp_path: Path) -> None:

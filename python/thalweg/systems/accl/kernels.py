@@ -15,9 +15,10 @@ from typing import Any
 
 from thalweg.errors import InputError
 from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, Compiler, compiler_of, expand, run
+from thalweg.kernels.kept import kept
 from thalweg.launch import scratch
 from thalweg.resources import resource
-from thalweg.systems.accl.hls import Argument, Kernel, Rewritten, rewrite
+from thalweg.systems.accl.hls import Argument, Kernel, Loop, rewrite
 
 #: Packages with the vendor's open headers of arbitrary-precision types, and their folder in it.
 _MACRO = re.compile(r"[A-Za-z_]\w*(\([\w, .]*\))?(=.*)?")
@@ -123,9 +124,10 @@ class Kernels:
         if wrong := next((each for each in self.defines if not _MACRO.fullmatch(each)), None):
             raise InputError(f"{wrong!r} is not a macro; must be NAME or NAME=VALUE")
         folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
-        self.library, rewritten = _compiled(source, folder, [Path(each) for each in self.includes], self.defines)
-        self._kernels = {kernel.name: kernel for kernel in rewritten.kernels}
-        self.loops = rewritten.loops  #: of the user's files, with the cycles of an iteration
+        self.library = folder / f"{source.stem}.so"
+        kernels, loops = _compiled(source, self.library, [Path(each) for each in self.includes], self.defines)
+        self._kernels = {kernel.name: kernel for kernel in kernels}
+        self.loops = loops  #: of the user's files, with the cycles of an iteration
 
     @property
     def names(self) -> list[str]:
@@ -153,7 +155,10 @@ def _ap_types(includes: Sequence[Path]) -> Sequence[Path]:
     raise InputError("kernels need ap_int.h: install da4ml, or add its folder to the includes")
 
 
-def _compiled(source: Path, folder: Path, includes: Sequence[Path], defines: Sequence[str]) -> tuple[Path, Rewritten]:
+_Described = tuple[tuple[Kernel, ...], tuple[Loop, ...]]
+
+
+def _compiled(source: Path, library: Path, includes: Sequence[Path], defines: Sequence[str]) -> _Described:
     compiler = compiler_of(source)
     if compiler.language != "c++":
         raise InputError(f"{source}: the source of HLS kernels must be a .cpp file")
@@ -163,18 +168,18 @@ def _compiled(source: Path, folder: Path, includes: Sequence[Path], defines: Seq
     command += [word for each in (own, *types) for word in ("-isystem", str(each))]
     command += [f"-I{each}" for each in includes if each not in types]
     command += ["-include", "thalweg_hls.hpp", *(f"-D{each}" for each in defines), str(source)]
+    return kept(library, command, compiler, "accl", lambda: _build(source, library, compiler, command))
+
+
+def _build(source: Path, library: Path, compiler: Compiler, command: Sequence[str]) -> _Described:
+    """Compiles a source; `command` is its preprocessor run."""
     text = run(command)
-    return _built(source, folder, text, compiler, command)
-
-
-def _built(source: Path, folder: Path, text: str, compiler: Compiler, command: Sequence[str]) -> tuple[Path, Rewritten]:
-    """Compiles the preprocessed `text` of a source; `command` is the preprocessor run that produced it."""
     rewritten = rewrite(text, lambda operands: expand(compiler, command, text, operands))
     own, device, shared = (resource(f"runtime/{of}") for of in ("accl/include", "accl/device", "kernels/device"))
     target = TARGET_OPTIONS if compiler.clang else ()
-    written = folder / f"{source.stem}.rewritten.cpp"
+    written, made = library.with_suffix(".rewritten.cpp"), library.with_suffix(".o")
     written.write_text(rewritten.text)
-    made, shim, library = folder / f"{source.stem}.o", scratch.folder() / "hls-shim.o", folder / f"{source.stem}.so"
+    shim = scratch.folder() / "hls-shim.o"
     plain = [compiler.program, "-c", "-x", "c++", *compiler.standard, *CODE, *target]
     headers = [f"-I{own}", f"-I{shared}"]
     run([*plain, LINES, *compiler.instrumented, f"-I{source.parent}", *headers, "-o", made, written], source)
@@ -184,7 +189,7 @@ def _built(source: Path, folder: Path, text: str, compiler: Compiler, command: S
         beside.rename(shim)
     wraps = [f"-Wl,--wrap={name}" for name in _WRAPPED]
     run([compiler.program, "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", *wraps, "-o", library, made, shim, "-lm"])
-    return library, rewritten
+    return rewritten.kernels, rewritten.loops
 
 
 def packed(kernels: Kernels, name: str, rank: int, given: Mapping[str, Any]) -> tuple[Kernel, list[tuple[Any, ...]]]:

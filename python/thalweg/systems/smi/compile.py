@@ -10,9 +10,10 @@ from pathlib import Path
 from thalweg.errors import InputError
 from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, Compiler, clang, compiler_of, expand, run
 from thalweg.kernels.frontend import SPACES
+from thalweg.kernels.kept import kept
 from thalweg.launch import scratch
 from thalweg.resources import resource
-from thalweg.systems.smi.rewrite import KernelText, Rewritten, rewrite
+from thalweg.systems.smi.rewrite import KernelText, rewrite
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,8 @@ class Compiled:
     kernels: dict[str, KernelText]
 
 
-def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Rewritten:
-    """Returns the source with expanded macros and code for loops. Raises InputError."""
-    if not source.is_file():
-        raise InputError(f"there is no file {source}")
-    compiler = compiler_of(source)
-    command = [
+def _preprocessor(compiler: Compiler, source: Path, includes: Sequence[Path], defines: Sequence[str]) -> list[str]:
+    return [
         compiler.program,
         "-E",
         "-x",
@@ -46,14 +43,23 @@ def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[st
         str(source),
     ]
 
-    text = run(command)
-    return rewrite(text, compiler.language, lambda operands: expand(compiler, command, text, operands))
-
 
 def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Compiled:
-    """Builds a library in `folder`. Raises InputError with the compiler's first error."""
-    compiler = compiler_of(source)
-    rewritten = preprocess(source, includes, defines)
+    """Writes a library in `folder`. Raises InputError with the compiler's first error."""
+    if not source.is_file():
+        raise InputError(f"there is no file {source}")
+    compiler, library = compiler_of(source), folder / f"{source.stem}.so"
+    command = _preprocessor(compiler, source, includes, defines)
+    kernels = kept(library, command, compiler, "smi", lambda: _build(source, library, compiler, command))
+    return Compiled(library, source, {kernel.name: kernel for kernel in kernels})
+
+
+def _build(source: Path, library: Path, compiler: Compiler, command: Sequence[str]) -> tuple[KernelText, ...]:
+    """Compiles a source; `command` is its preprocessor run."""
+    preprocessed = run(command)
+    rewritten = rewrite(
+        preprocessed, compiler.language, lambda operands: expand(compiler, command, preprocessed, operands)
+    )
     for kernel in rewritten.kernels:
         for argument in kernel.arguments:
             if "pipe" in argument.type.split():
@@ -61,11 +67,10 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
                     f"{kernel.file}:{kernel.line}: argument {argument.name} of kernel {kernel.name} is a pipe; use channels between kernels: "
                     "channel int name __attribute__((depth(8)))"
                 )
-    text = folder / f"{source.stem}.rewritten{source.suffix}"
+    text, made = library.with_suffix(f".rewritten{source.suffix}"), library.with_suffix(".o")
     text.write_text(rewritten.text)
     device, headers = resource("runtime/smi/device"), resource("runtime/smi/include")
     shared = resource("runtime/kernels/device")
-    made = folder / f"{source.stem}.o"
     run(
         [
             compiler.program,
@@ -122,7 +127,6 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
                 ]
             )
         objects.append(builtins)
-    library = folder / f"{source.stem}.so"
     names = ["memcpy", "memmove", "memset", "exit", "_exit", "_Exit", "quick_exit"]
     names += ["__cxa_throw"] if compiler.language == "c++" else []
     wraps = [f"-Wl,--wrap={name}" for name in names]
@@ -131,7 +135,7 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
         "-Wl,-z,defs",
     )  # a kernel named read must not become the C library's; no undefined symbols
     run([compiler.program, "-shared", *own, *wraps, "-o", library, *objects, "-lm"])
-    return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels})
+    return rewritten.kernels
 
 
 def _of_language(compiler: Compiler) -> tuple[str, ...]:

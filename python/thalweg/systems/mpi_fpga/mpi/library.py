@@ -13,14 +13,14 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.errors import InputError
 from thalweg.files import write_text
 from thalweg.launch import scratch
-from thalweg.launch.locks import alone, own, private
+from thalweg.launch.locks import alone, cache_folder, own
 from thalweg.launch.mpi import Launcher, find_mpi, mpi_of
 from thalweg.launch.processes import Output
 from thalweg.resources import resource
@@ -83,19 +83,6 @@ def sources() -> tuple[Path, list[Path]]:
     return resource("runtime/mpi/interposer"), [resource(name) for name in ("runtime", "sim", "spec/generated/cpp")]
 
 
-def _cache_folder() -> Path:
-    """Returns the first folder that belongs to this user only and is writable: of the virtual environment, the user's, or
-    one for this run."""
-    folders = [Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "thalweg"]
-    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
-        folders.insert(0, Path(sys.prefix) / "var" / "thalweg")
-    for folder in folders:
-        with suppress(OSError, InputError):
-            if os.access(private(folder), os.W_OK):
-                return folder
-    return private(scratch.folder() / "cache")
-
-
 @dataclass(frozen=True)
 class Interposer:
     """A compiled interposer, and the functions that it wraps, by number; large-count forms have the plain name."""
@@ -121,7 +108,7 @@ def interposer(library: MpiLibrary) -> Interposer:
     digest = hashlib.sha256("\0".join([header.stdout, version, *library.compile_flags]).encode())
     for file in [*files, *wrappers.sources()]:
         digest.update(file.read_bytes())
-    target = _cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
+    target = cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
     names = target.with_suffix(
         ".functions"
     )  # cached, because reading the standard takes longer than the rest of the start
