@@ -43,6 +43,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
     sink.inbox().note_in(arrivals, static_cast<unsigned>(links_.size()));
     links_.push_back({.sink = &sink});
   }
+  of_ports_ = ((std::uint64_t{1} << ports()) - 1) << links_.size();
   for (unsigned index = 0; index < ports(); ++index) {
     Port& port = ports_[index];
     port.sender.inbox().note_in(arrivals, static_cast<unsigned>(links_.size()) + index);
@@ -188,7 +189,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   starter_.add(id, algorithm != spec::Algorithm::exchange && !has_vector(request.collective), now);
-  events_.add({starter_.next(now), Event::Kind::output});
+  events_.step_in(starter_.next(now));
   return id;
 }
 
@@ -252,7 +253,7 @@ HostPacket CollectiveUnit::take_result(unsigned index, Tick now) {
     unit.host_reads_until = std::max(now, unit.host_reads_until) + flits;
     unit.host_reads.push_growing({unit.host_reads_until, flits});
     host_reads_end_ = std::min(host_reads_end_, unit.host_reads_until);
-    events_.add({unit.host_reads_until, Event::Kind::output});
+    events_.step_in(unit.host_reads_until);
     if (rtl_) rtl_->read(index, flits, unit.host_reads_until);
   } else {
     taken_personal(index - units(), result.packet);
@@ -289,7 +290,7 @@ void CollectiveUnit::step(Tick now, std::uint64_t arrivals) {
   const bool received = !slots_.arrivals().empty(), arrives = received || stages_.arrives() || uploads_.received();
   if (received || !openings_.idle()) open(now);
   if (arrives) wake();
-  ask(now);
+  if (!starter_.empty()) ask(now);
   kept_ = pick_.kept();
   const std::uint32_t next = pick_.choose(now).value_or(kNoProcess);
   if (picked_ != kNoProcess) attempt(picked_, now);
@@ -298,19 +299,21 @@ void CollectiveUnit::step(Tick now, std::uint64_t arrivals) {
   each_bit(to_send_, [&](unsigned port) {
     if (ports_[port].left) sent(ports_[port], port);
   });
-  host_has_read(now);
+  if (host_reads_end_ <= now) host_has_read(now);
   if (stages_.freed(now)) pick_.room_freed();
-  each_bit((arrivals & ~links) >> links_.size(), [&](unsigned port) {
-    if (port >= ports()) return;  // the host's
-    const std::uint64_t back = ports_[port].sender.update(now);
-    if (rtl_ && back) rtl_->back(port, back);
-  });
+  if (arrivals & of_ports_) take_credits(now, arrivals);
   if (rtl_) rtl_->clock(now);
 }
 
-/// If the host has read a packet's last flit in this cycle, frees its room.
+void CollectiveUnit::take_credits(Tick now, std::uint64_t arrivals) {
+  each_bit((arrivals & of_ports_) >> links_.size(), [&](unsigned port) {
+    const std::uint64_t back = ports_[port].sender.update(now);
+    if (rtl_ && back) rtl_->back(port, back);
+  });
+}
+
+/// The host has read a packet's last flit in this cycle: frees its room.
 void CollectiveUnit::host_has_read(Tick now) {
-  if (host_reads_end_ > now) return;
   host_reads_end_ = kNever;
   for (Unit& unit : units_) {
     if (!unit.host_reads.empty() && unit.host_reads.front().last <= now) {

@@ -136,7 +136,8 @@ class CollectiveUnit {
   // Results for the host: one queue per aggregation unit, then one per port for all-to-all packets.
 
   [[nodiscard]] unsigned queues() const { return units() + ports(); }
-  /// Queues with a result, as bits.
+  [[nodiscard]] bool has_results() const { return with_result_ != 0; }
+  /// Queues with a result that is complete, as bits.
   [[nodiscard]] std::uint64_t results(Tick now) const {
     std::uint64_t ready = 0;
     for (std::uint64_t rest = with_result_; rest; rest &= rest - 1)
@@ -165,6 +166,11 @@ class CollectiveUnit {
 
   /// Simulates one cycle; `arrivals`: inboxes that have some.
   void step(Tick now, std::uint64_t arrivals);
+  /// True if all arrivals are credits, of which no port has a use: then take_credits() does what a step would do.
+  [[nodiscard]] bool only_credits(std::uint64_t arrivals) const {
+    return !(arrivals & ~of_ports_) && !to_send_ && !rtl_;
+  }
+  void take_credits(Tick now, std::uint64_t arrivals);
   /// True if the next cycle can change state without an event or an arrival.
   [[nodiscard]] bool active(Tick now) const;
 
@@ -369,7 +375,8 @@ class CollectiveUnit {
   void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& step_request, const Reads& reads,
                Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, const Progress::Part& part, Tick ready,
-               Tick last);
+               Tick last, Tick now);
+  void send_at(unsigned port, Tick ready, Tick now);
   [[nodiscard]] PacketId combine(const OperationState& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
   [[nodiscard]] Packetizer layout_of(const OperationState& op, std::uint64_t elements) const {
@@ -440,6 +447,7 @@ class CollectiveUnit {
   Pick pick_;
   Dispatch dispatch_;
   std::uint32_t picked_ = kNoProcess;  ///< process tried in this cycle
+  bool awaits_ = false;                ///< a process has started to wait
   std::uint64_t kept_ = 0;             ///< units that held a process at the start of the cycle, as bits
   Steps steps_;
   Uploads uploads_;
@@ -447,6 +455,7 @@ class CollectiveUnit {
   Starter starter_;
   Openings openings_;
   std::unique_ptr<RtlUnit> rtl_;            ///< co-simulated RTL for comparison; null: none
+  std::uint64_t of_ports_ = 0;              ///< bits of the ports among arrivals
   std::uint32_t to_send_ = 0;               ///< ports with something to send, except
   std::uint32_t early_ = 0;                 ///< those whose packets are all ready only later,
   Tick ready_ = kNever;                     ///< at this time at the earliest

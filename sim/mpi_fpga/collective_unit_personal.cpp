@@ -76,7 +76,7 @@ void CollectiveUnit::relay(Tick now) {
     const Tick read = share.after(share.next(now + 1), flits);
     relay_.read(lane, read);
     if (rtl_) rtl_->personal(lane, pool_[id], now);
-    events_.add({read, Event::Kind::output});
+    events_.step_in(read);
     relay_.host_room(lane, ports_[lane].host_room -= flits);
     deliver_personal(lane, id, read - share.time(flits));
   });

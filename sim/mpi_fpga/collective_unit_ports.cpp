@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "common/bits.hpp"
 #include "mpi_fpga/collective_unit.hpp"
@@ -191,7 +192,7 @@ void CollectiveUnit::wake() {
 
 /// Stores this cycle's arrivals, visible to processes in the next.
 void CollectiveUnit::keep_arrivals(Tick now) {
-  wake();  // for processes that started to wait in this cycle
+  if (std::exchange(awaits_, false)) wake();  // the process that started to wait in this cycle
   slots_.keep(now, [&](PacketId packet) { return unsigned{pool_[packet].flits}; });
   for (const SlotArrival& arrival : slots_.arrivals())
     if (!arrival.credits && network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)

@@ -38,6 +38,7 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
 /// Registers a process with the resource that it waits for.
 void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
   const std::uint32_t process = process_id(id, p);
+  awaits_ = true;
   switch (lack.of) {
     case Lack::Of::turn:
       return pick_.turn(process);
@@ -198,7 +199,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   if (held > now + 1) {
     if (step.from_edges) slots_.hold(unit, context_of(id), step.from_edges, held);
     if (step.from_stages) stages_.hold(unit, id, step.from_stages, held);
-    if (step.from_edges || step.from_stages) events_.add({held - 1, Event::Kind::output});
+    if (step.from_edges || step.from_stages) events_.step_in(held - 1);
   } else if (step.from_stages) {
     pick_.room_freed();
   }
@@ -212,7 +213,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   execution.since = now;
 
   const PacketId result = n > 1 && part.elements > 0 ? combine(op, {operands.data(), n}, part.elements) : operands[0];
-  hand_on(id, p, unit, result, part, ready, last_flit);
+  hand_on(id, p, unit, result, part, ready, last_flit, now);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
   pool_.release(result);
   const Progress::Next next = execution.progress.advance(process, step.streams, at_a_time(op, process), part.last);
@@ -224,13 +225,13 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
     steps_.keep(process_number, steps_.advance(process_number), now + 2 + Starter::kAnswer);
   }
   pick_.unit(unit, process_id(id, p), at);
-  events_.add({at, Event::Kind::output});
+  events_.step_in(at);
 }
 
 /// Puts a result into the queues of all outputs of its step. It can be sent from `ready`; its last flit arrives at
 /// `last`.
 void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, const Progress::Part& part,
-                             Tick ready, Tick last) {
+                             Tick ready, Tick last, Tick now) {
   OperationState& op = operation(id);
   const Execution& execution = op.execution[p];
   const Step& step = step_of(op, p, execution.progress);
@@ -247,7 +248,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     rest &= ~copies.edges;
     units_[unit].to_port.push(port, copies, packet.flits);
     ports_[port].waiting |= std::uint64_t{1} << unit;
-    to_send_ |= 1u << port;
+    send_at(port, ready, now);
     ++packet.references;
   }
   if (step.to_host) {
@@ -255,7 +256,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     if (op.units && op.units->after.map) {
       passed = after_.pass(ready, packet.flits * kFlitBytes) - config_.router.share.time(packet.flits) +
                op.units->after.latency;
-      events_.add({passed, Event::Kind::output});
+      events_.step_in(passed);
     }
     units_[unit].to_host.push_growing({result, id,
                                        (first_element(op, execution) + part.first) * op.packetizer.element_bytes(),
@@ -273,11 +274,22 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
   each_bit(step.to_stages, [&](unsigned stage) {
     stages_.reserve(id, stage, packet.flits, last);
     stages_.fill(id, stage, result, last);
-    events_.add({last, Event::Kind::output});
+    events_.step_in(last);
     ++last;
     ++packet.references;
   });
-  if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
+  if (step.to_edges || step.to_host) events_.step_in(ready);
+}
+
+/// The port has a packet that can be sent from `ready`.
+void CollectiveUnit::send_at(unsigned port, Tick ready, Tick now) {
+  const std::uint32_t bit = 1u << port;
+  if (ready <= now + 1 || to_send_ & bit) {
+    to_send_ |= bit;
+  } else {
+    early_ |= bit;
+    ready_ = std::min(ready_, ready);
+  }
 }
 
 /// First element of the stream's block in the receive buffer.

@@ -19,7 +19,7 @@ void CollectiveUnit::ask(Tick now) {
   const std::uint32_t process = process_id(question->operation, question->process);
   const auto processes = static_cast<unsigned>(program.processes.size());
   starter_.asked(processes, question->process < processes ? program.processes[question->process].steps : 0u, now);
-  if (const Tick next = starter_.next(now); next != kNever && next > now + 1) events_.add({next, Event::Kind::output});
+  if (const Tick next = starter_.next(now); next != kNever && next > now + 1) events_.step_in(next);
   if (question->along_tree) {
     if (question->process == processes) return;
     steps_.start(process, now);

@@ -49,7 +49,7 @@ void HostPort::begin_row(std::uint32_t context, unsigned bits) {
   rows_to_load_.push_back({context, bits});
 }
 
-bool HostPort::step(Tick now, bool arrivals) {
+bool HostPort::act(Tick now, bool arrivals) {
   send_flit(now);
   if (!turn_.empty()) start_uploads(now);
   // A packet of an all-to-all for this rank itself leaves room when the host takes it, which is used in the next cycle.

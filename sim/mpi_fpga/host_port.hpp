@@ -50,7 +50,7 @@ class HostPort {
 
   /// Simulates one cycle; `arrivals`: the sender's or the receiver's inbox has some. False if nothing can happen until
   /// an event or an arrival.
-  bool step(Tick now, bool arrivals);
+  bool step(Tick now, bool arrivals) { return (arrivals || acts()) && act(now, arrivals); }
 
  private:
   static constexpr std::size_t kMessagePackets = 4;  ///< depth of the queues to the router and to the host
@@ -78,6 +78,11 @@ class HostPort {
   [[nodiscard]] Upload& upload(std::uint32_t source);
   [[nodiscard]] bool has_room(std::uint32_t source);
   [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t source);
+  /// True if it has a packet or may have a result to move.
+  [[nodiscard]] bool acts() const {
+    return !turn_.empty() || !outgoing_.empty() || !arrived_.empty() || holding_ || unit_.has_results();
+  }
+  bool act(Tick now, bool arrivals);
   void start_uploads(Tick now);
   bool start_downloads(Tick now);
   void store(const HostPacket& result);

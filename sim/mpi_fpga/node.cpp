@@ -60,8 +60,10 @@ void Node::send(MessageId message, Tick at) {
 bool Node::step(Tick now) {
   const bool routes = router_.step(now);
   const std::uint64_t arrivals = arrivals_.take(now);
-  if (arrivals || busy_ || events_.next() <= now)
+  if (busy_ || events_.next() <= now || (arrivals && (step_idle_ || !unit_.only_credits(arrivals))))
     step_unit(now, step_idle_ ? ~std::uint64_t{0} : arrivals);
+  else if (arrivals)
+    unit_.take_credits(now, arrivals);
   else if (step_idle_)
     check_idle(now);
   const bool busy = routes || busy_;
@@ -75,7 +77,8 @@ bool Node::step(Tick now) {
 
 /// Steps all but the router.
 void Node::step_unit(Tick now, std::uint64_t arrivals) {
-  while (events_.next() <= now) handle(events_.take(), now);
+  events_.begin(now);
+  while (events_.next_event() <= now) handle(events_.take(), now);
   unit_.step(now, arrivals);
   while (const auto id = unit_.take_ended()) {
     complete(Ended::Kind::collective, unit_.request(*id).handle, now);
@@ -120,8 +123,8 @@ void Node::handle(const Event& event, Tick now) {
     case Event::Kind::step:
       unit_.answered(event.subject);
       break;
-    case Event::Kind::output:
-      break;  // only causes a step
+    case Event::Kind::none:
+      break;
     case Event::Kind::complete:
       ended_.push_back(in_transit_.front());
       in_transit_.pop_front();

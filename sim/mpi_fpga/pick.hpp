@@ -49,11 +49,21 @@ class Pick {
 
   [[nodiscard]] std::optional<std::uint32_t> choose(Tick now) {
     if (!waiting() && !read_) return std::nullopt;
-    Wide ready = waiting_;
-    if (room_.ready()) ready |= bit(links_ + units_ + kRoom);
-    if (turn_.ready()) ready |= bit(links_ + units_ + kTurn);
+    return sources() <= 64 ? choose_of<std::uint64_t>(now) : choose_of<Wide>(now);
+  }
+  /// True if a queue has a process to select.
+  [[nodiscard]] bool waiting() const { return waiting_ || room_.ready() || turn_.ready(); }
+
+ private:
+  enum : unsigned { kHost, kStart, kAnswer, kTime, kRoom, kTurn, kOthers };
+
+  template <class Mask>
+  [[nodiscard]] std::optional<std::uint32_t> choose_of(Tick now) {
+    auto ready = static_cast<Mask>(waiting_);
+    if (room_.ready()) ready |= Mask{1} << (links_ + units_ + kRoom);
+    if (turn_.ready()) ready |= Mask{1} << (links_ + units_ + kTurn);
     each_bit(read_, [&](unsigned unit) {
-      if (reading_[unit].at <= now) ready |= bit(sources() - units_ + unit);
+      if (reading_[unit].at <= now) ready |= Mask{1} << (sources() - units_ + unit);
     });
     if (!ready) return std::nullopt;
     const unsigned source = turns_.pick(ready);
@@ -70,12 +80,6 @@ class Pick {
     if (queue.empty()) waiting_ &= ~bit(source);
     return process;
   }
-  /// True if a queue has a process to select.
-  [[nodiscard]] bool waiting() const { return waiting_ || room_.ready() || turn_.ready(); }
-
- private:
-  enum : unsigned { kHost, kStart, kAnswer, kTime, kRoom, kTurn, kOthers };
-
   struct Reading {
     std::uint32_t process = 0;
     Tick at = 0;

@@ -26,6 +26,8 @@ class Starter {
     bool along_tree = false;
   };
 
+  /// True if no operation has questions left.
+  [[nodiscard]] bool empty() const { return queue_.empty(); }
   /// True if the last answer has arrived.
   [[nodiscard]] bool idle(Tick now) const { return queue_.empty() && now >= busy_; }
   /// Adds an operation, with questions from the next cycle.

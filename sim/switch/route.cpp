@@ -25,7 +25,7 @@ RouteTable::RouteTable(const RouterConfig& config, NodeId self, RouteRow row)
   }
 }
 
-Route RouteTable::route(NodeId destination, bool for_unit, unsigned channel) const {
+Route RouteTable::find(NodeId destination, bool for_unit, unsigned channel) const {
   const std::size_t message_class = for_unit && channels_.size() > 1;
   const bool ejects = for_unit && ejects_;
   if (destination == self_) {

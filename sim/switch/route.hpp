@@ -2,6 +2,7 @@
 // Route computation: a pure function of the header and the input virtual channel, C++ model of rtl/switch/tw_route.sv.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,9 +56,22 @@ class RouteTable {
   [[nodiscard]] Route route(std::uint64_t header, unsigned channel) const {
     return route(header_.destination(header), header_.for_unit(header), channel);
   }
-  [[nodiscard]] Route route(NodeId destination, bool for_unit, unsigned channel) const;
+  [[nodiscard]] Route route(NodeId destination, bool for_unit, unsigned channel) const {
+    const std::uint64_t packet = std::uint64_t{destination} << 8 | for_unit << 7 | channel;
+    Found& found = found_[destination * 0x9E3779B1u >> 28];
+    if (found.packet != packet) found = {packet, find(destination, for_unit, channel)};
+    return found.route;
+  }
 
  private:
+  /// A route that was computed last, and its packet: the arguments of route().
+  struct Found {
+    std::uint64_t packet = ~std::uint64_t{0};
+    Route route{};
+  };
+
+  [[nodiscard]] Route find(NodeId destination, bool for_unit, unsigned channel) const;
+
   NodeId self_;
   HeaderFields header_;
   unsigned link_ports_;
@@ -66,6 +80,7 @@ class RouteTable {
   std::vector<std::vector<std::uint16_t>> channels_;  ///< [message class][route class]
   std::vector<std::uint16_t> all_channels_;           ///< [message class], any route class: for the host's port
   std::vector<std::vector<std::uint8_t>> class_of_;   ///< [message class][virtual channel]: its first route class
+  mutable std::array<Found, 16> found_;
 };
 
 }  // namespace thalweg

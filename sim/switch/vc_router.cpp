@@ -17,6 +17,7 @@ template <class Mask>
 class VcRouter::Pipeline final : public Stages {
  public:
   static constexpr unsigned kChannels = 8 * sizeof(Mask);
+  static constexpr unsigned kNone = ~0u;
 
   Pipeline(const RouterConfig& config, NodeId self, RouteRow row);
 
@@ -57,14 +58,31 @@ class VcRouter::Pipeline final : public Stages {
   void compute_routes(Mask inputs);
   void allocate_channels(Mask inputs);
   [[nodiscard]] Mask allocate_switch(Tick now, Mask inputs);
+  [[gnu::noinline]] void arbitrate_channels(Mask inputs);
+  [[nodiscard, gnu::noinline]] Mask arbitrate_switch(Tick now, Mask inputs);
   void traverse(Tick now, unsigned input);
   void drop(Tick now, unsigned input);
   void receive_flow(Mask events);
   void send_stops(Tick now, Mask pushed, Mask popped);
   [[nodiscard]] Mask without_closed(Tick now, Mask inputs) const;
 
+  /// The output channel that an input channel requests; kNone if none is free.
+  [[nodiscard]] unsigned requested(unsigned i) const {
+    const Input& input = input_[i];
+    const unsigned base = static_cast<unsigned>(input.port) << bits_;
+    const auto candidates = static_cast<std::uint64_t>(free_ >> base & input.allowed);
+    return candidates ? base | input.choose_channel.pick(candidates) : kNone;
+  }
+  void own(unsigned i, unsigned o);
+  /// Moves the pointers of the switch's arbiters past an input channel.
+  void accept(unsigned i) {
+    port_[input_[i].port].choose_port.accept(i >> bits_, ports_);
+    port_[i >> bits_].choose_vc.accept(vc_of(i), channels_);
+  }
+
   [[nodiscard]] unsigned vc_of(unsigned channel) const { return channel & ((1u << bits_) - 1); }
   static constexpr Mask bit(unsigned index) { return Mask{1} << index; }
+  static constexpr bool is_one(Mask mask) { return mask && !(mask & (mask - 1)); }
 
   // Masks over input channels: the pipeline's state. A channel with a flit that is neither waiting nor active computes
   // its route.
@@ -183,31 +201,43 @@ void VcRouter::Pipeline<Mask>::compute_routes(Mask inputs) {
 /// Second stage: each waiting channel requests one free output channel, each output channel grants one of its requests.
 template <class Mask>
 void VcRouter::Pipeline<Mask>::allocate_channels(Mask inputs) {
+  if (is_one(inputs)) {
+    const unsigned i = first(inputs), o = requested(i);
+    if (o != kNone) own(i, o);
+  } else {
+    arbitrate_channels(inputs);
+  }
+}
+
+template <class Mask>
+void VcRouter::Pipeline<Mask>::arbitrate_channels(Mask inputs) {
   Mask wanted = 0;
   std::array<Mask, kChannels> requests;
   for (; inputs; inputs &= inputs - 1) {
-    const unsigned i = first(inputs);
-    const Input& input = input_[i];
-    const unsigned base = static_cast<unsigned>(input.port) << bits_;
-    const auto candidates = static_cast<std::uint64_t>(free_ >> base & input.allowed);
-    if (!candidates) continue;
-    const unsigned o = base | input.choose_channel.pick(candidates);
+    const unsigned i = first(inputs), o = requested(i);
+    if (o == kNone) continue;
     requests[o] = (wanted & bit(o) ? requests[o] : 0) | bit(i);
     wanted |= bit(o);
   }
-  free_ &= ~wanted;
   for (; wanted; wanted &= wanted - 1) {
     const unsigned o = first(wanted);
-    Output& output = output_[o];
-    const unsigned i = output.choose_input.pick(requests[o]);
-    output.choose_input.accept(i, ports_ << bits_);
-    output.owner = static_cast<std::uint8_t>(i);
-    input_[i].output = static_cast<std::uint8_t>(o);
-    input_[i].choose_channel.accept(vc_of(o), channels_);
-    waiting_ &= ~bit(i);
-    active_ |= bit(i);
-    if (input_[i].sinks || output.flow.ready()) sendable_ |= bit(i);
+    own(output_[o].choose_input.pick(requests[o]), o);
   }
+}
+
+/// Gives an output channel to an input channel.
+template <class Mask>
+void VcRouter::Pipeline<Mask>::own(unsigned i, unsigned o) {
+  Input& input = input_[i];
+  Output& output = output_[o];
+  output.choose_input.accept(i, ports_ << bits_);
+  output.owner = static_cast<std::uint8_t>(i);
+  input.output = static_cast<std::uint8_t>(o);
+  input.choose_channel.accept(vc_of(o), channels_);
+  free_ &= ~bit(o);
+  waiting_ &= ~bit(i);
+  active_ |= bit(i);
+  if (input.sinks || output.flow.ready()) sendable_ |= bit(i);
 }
 
 /// Third stage: each input port nominates one channel, each output port grants one of the input ports that request it.
@@ -215,6 +245,14 @@ template <class Mask>
 Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
   if (!share_.open(now)) return 0;
   if (limited_) inputs = without_closed(now, inputs);
+  if (!is_one(inputs) || (lost_ & inputs)) return arbitrate_switch(now, inputs);
+  accept(first(inputs));
+  traverse(now, first(inputs));
+  return inputs;
+}
+
+template <class Mask>
+Mask VcRouter::Pipeline<Mask>::arbitrate_switch(Tick now, Mask inputs) {
   Mask popped = 0;
   std::uint64_t wanted = 0;
   std::array<std::uint64_t, kMaxPorts> requests;
@@ -238,11 +276,10 @@ Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
   }
   for (; wanted; wanted &= wanted - 1) {
     const unsigned out = first(wanted);
-    const unsigned port = port_[out].choose_port.pick(requests[out]);
-    port_[out].choose_port.accept(port, ports_);
-    port_[port].choose_vc.accept(vc_of(candidate[port]), channels_);
-    traverse(now, candidate[port]);
-    popped |= bit(candidate[port]);
+    const unsigned i = candidate[port_[out].choose_port.pick(requests[out])];
+    accept(i);
+    traverse(now, i);
+    popped |= bit(i);
   }
   return popped;
 }

@@ -108,6 +108,16 @@ class PythonFabric {
     held_.emplace(handle, std::move(held));
   }
 
+  void submit_all(const std::vector<Handle>& handles, ContextId context, unsigned collective, unsigned algorithm,
+                  unsigned op, unsigned type, std::uint32_t root, std::uint64_t count, const nb::list& send,
+                  const nb::list& receive, std::optional<Tick> at) {
+    if (send.size() != handles.size() || receive.size() != handles.size())
+      throw std::invalid_argument("a handle, a send buffer and a receive buffer belong to each rank");
+    for (std::uint32_t rank = 0; rank < handles.size(); ++rank)
+      submit(handles[rank], context, rank, collective, algorithm, op, type, root, count, send[rank], receive[rank],
+             false, std::nullopt, std::nullopt, at);
+  }
+
   void send(Handle handle, NodeId source, NodeId destination, std::uint64_t bytes, std::optional<Tick> at) {
     check_free(handle);
     fabric_.send({handle, source, destination, bytes}, at.value_or(fabric_.now()));
@@ -199,6 +209,10 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
            "block. With `vector` (a v-form), the lists give the block of each rank as (first element, elements). "
            "Buffers must be contiguous; they are held until the completion.\n\nRaises ValueError if the network cannot "
            "execute it.")
+      .def("submit_all", &Bound::submit_all, nb::kw_only(), nb::arg("handles"), nb::arg("context"),
+           nb::arg("collective"), nb::arg("algorithm"), nb::arg("op"), nb::arg("type"), nb::arg("root"),
+           nb::arg("count"), nb::arg("send"), nb::arg("receive"), nb::arg("at") = nb::none(),
+           "Submits the parts of all ranks of a collective, each with its handle and buffers; see submit.")
       .def("send", &Bound::send, nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"),
            nb::arg("bytes"), nb::arg("at") = nb::none(),
            "Sends a message between two nodes; only its time is simulated, without payload.")

@@ -468,6 +468,11 @@ class Fabric:
         Raises ValueError if the network cannot execute it.
         """
 
+    def submit_all(self, *, handles: Sequence[int], context: int, collective: int, algorithm: int, op: int, type: int, root: int, count: int, send: list, receive: list, at: int | None = None) -> None:
+        """
+        Submits the parts of all ranks of a collective, each with its handle and buffers; see submit.
+        """
+
     def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:
         """
         Sends a message between two nodes; only its time is simulated, without payload.
@@ -559,6 +564,11 @@ class SharedFabric:
         Submits one rank's part of a collective. thalweg.spec has the enumerations; `count` is in elements of one block. With `vector` (a v-form), the lists give the block of each rank as (first element, elements). Buffers must be contiguous; they are held until the completion.
 
         Raises ValueError if the network cannot execute it.
+        """
+
+    def submit_all(self, *, handles: Sequence[int], context: int, collective: int, algorithm: int, op: int, type: int, root: int, count: int, send: list, receive: list, at: int | None = None) -> None:
+        """
+        Submits the parts of all ranks of a collective, each with its handle and buffers; see submit.
         """
 
     def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:

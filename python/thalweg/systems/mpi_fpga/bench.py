@@ -6,7 +6,6 @@ Sizes are those of one rank's block if ranks have different blocks, of the whole
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -220,8 +219,8 @@ def submit(
 ) -> None:
     """Submits the parts of all ranks of one operation to the fabric; `inputs` and `results` have their buffers' bytes."""
     reduces = plan.operation in REDUCTIONS
-    submit_part = functools.partial(
-        fabric.submit,
+    fabric.submit_all(
+        handles=list(handles),
         context=context,
         collective=COLLECTIVES[plan.operation],
         algorithm=algorithm,
@@ -229,10 +228,10 @@ def submit(
         type=plan.datatype if reduces else Datatype.BYTE,
         root=plan.root,
         count=size // plan.dtype.itemsize,
+        send=list(inputs),
+        receive=list(results),
         at=at,
     )
-    for rank, handle in enumerate(handles):
-        submit_part(handle=handle, rank=rank, send=inputs[rank], receive=results[rank])
 
 
 def _run_collective(
