@@ -19,7 +19,7 @@ from thalweg.launch.locks import cache_folder, own, private
 from thalweg.resources import resource
 
 T = TypeVar("T")
-_MOST = 256  # libraries
+_MOST = 128  # libraries
 
 
 def kept(library: Path, command: Sequence[str], compiler: Compiler, system: str, make: Callable[[], T]) -> T:

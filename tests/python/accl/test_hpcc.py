@@ -2,36 +2,17 @@
 """PTRANS and LINPACK on grids of boards: are sums and factors right, do times follow from invocations, and is a wrong
 kernel detected?"""
 
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import thalweg
 from thalweg.bench.operation import WrongRows
 from thalweg.errors import InputError
 from thalweg.resources import resource
-from thalweg.systems.accl import hpcc
 from thalweg.systems.accl.cluster import Cluster
-from thalweg.systems.accl.kernels import Kernels
 
 CLUSTER = "accl-u280-udp"
 SOURCES = resource("runtime/accl/hpcc")
-
-
-@cache
-def compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Kernels:
-    return Kernels(source, includes, defines)
-
-
-@pytest.fixture(autouse=True)
-def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several tests use the same kernels, which take longer to compile than to run."""
-
-    def kernels(source: Path, includes: Any, defines: Any) -> Kernels:
-        return compiled(source, tuple(includes), tuple(defines))
-
-    monkeypatch.setattr(hpcc, "Kernels", kernels)
 
 
 @pytest.mark.parametrize("ranks", [1, 9])

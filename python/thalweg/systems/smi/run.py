@@ -162,19 +162,6 @@ def _packed(value: Any, dtype: type[np.generic]) -> bytes:
     return made.tobytes()
 
 
-def _compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Compiled:
-    """Compiles a source, once per text; included files are assumed not to change."""
-    text = source.read_bytes() if source.is_file() else b""
-    key = (source.resolve(), text, includes, defines)
-    if key not in _COMPILED:
-        folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
-        _COMPILED[key] = compile_kernels(source, folder, includes, defines)
-    return _COMPILED[key]
-
-
-_COMPILED: dict[tuple[Path, bytes, tuple[Path, ...], tuple[str, ...]], Compiled] = {}
-
-
 @dataclass
 class _Start:
     rank: int
@@ -257,7 +244,8 @@ class Run:
         """Compiles the kernels of a file."""
         path = Path(file)
         if path not in self._compiled:
-            self._compiled[path] = _compiled(path, tuple(self.includes), tuple(self.defines))
+            folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
+            self._compiled[path] = compile_kernels(path, folder, self.includes, self.defines)
         return self._compiled[path]
 
     def buffer(self, rank: int, array: NDArray[Any], bank: int = 0, name: str = "") -> Buffer:
