@@ -39,11 +39,24 @@ enum class Scenario : std::uint32_t {
   return scenario < kNames.size() ? kNames[scenario] : std::string_view{};
 }
 
-/// True if a call names a root, source or destination rank.
+/// What the rank in a call's field `root` is; empty if the call names none.
+[[nodiscard]] constexpr std::string_view role_of_root(Scenario scenario) {
+  switch (scenario) {
+    case Scenario::send:
+      return "destination";
+    case Scenario::recv:
+      return "source";
+    case Scenario::bcast:
+    case Scenario::scatter:
+    case Scenario::gather:
+    case Scenario::reduce:
+      return "root";
+    default:
+      return {};
+  }
+}
 [[nodiscard]] constexpr bool is_rooted(Scenario scenario) {
-  using enum Scenario;
-  return scenario == send || scenario == recv || scenario == bcast || scenario == scatter || scenario == gather ||
-         scenario == reduce;
+  return !role_of_root(scenario).empty();
 }
 [[nodiscard]] constexpr bool combines(Scenario scenario) {
   using enum Scenario;

@@ -38,8 +38,8 @@ class CallChecks {
     require(found.has_value(),
             name + ": the exchange memory has no communicator with this rank at " + hex(call.communicator));
     require(!is_rooted(call.scenario) || call.root < found->members.size(),
-            name + ": root " + std::to_string(call.root) + " does not exist; the communicator has " +
-                std::to_string(found->members.size()) + " ranks");
+            name + ": " + std::string(role_of_root(call.scenario)) + " " + std::to_string(call.root) +
+                " does not exist; the communicator has " + std::to_string(found->members.size()) + " ranks");
     for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
       const Member& member = found->members[rank];
       if (end_of(member)) continue;

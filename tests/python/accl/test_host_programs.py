@@ -84,7 +84,7 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
     assert lines[1].startswith(before)
     assert lines[4:16] == [
         "rank 0: send: a buffer of 16 bytes; must have at least 20",
-        "send: root 9 does not exist; the communicator has 2 ranks",
+        "send: destination 9 does not exist; the communicator has 2 ranks",
         "rank 0: copy: operands of several types; must be of one type, or float32 and float16",
         "rank 0: communicator 3 does not exist",
         "rank 0: stream 247; must be 0 to 246",
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
 
 def test_a_call_that_is_refused_behind_others_is_thrown_each_time(program: Path) -> None:
     status, said, report = run(program, 1, "refused")
-    why = "send: root 9 does not exist; the communicator has 1 ranks"
+    why = "send: destination 9 does not exist; the communicator has 1 ranks"
     behind = f"the send before it failed: {why}"
     assert said.splitlines() == [why, behind, why, behind, why], report
     assert status == 1

@@ -309,7 +309,10 @@ def test_runs_are_the_same() -> None:
     [
         (lambda rank: rank.create_buffer(4, "uint8"), "elements of type uint8"),
         (lambda rank: rank.send(rank.create_buffer(4), 5, 0), "a buffer of 4 elements; must have at least 5"),
-        (lambda rank: rank.send(rank.create_buffer(4), 4, 7), "root 7 does not exist; the communicator has 2 ranks"),
+        (
+            lambda rank: rank.send(rank.create_buffer(4), 4, 7),
+            "destination 7 does not exist; the communicator has 2 ranks",
+        ),
         (lambda rank: rank.create_communicator([0, 0]), "a communicator of ranks"),
         (lambda rank: rank.stream_put(rank.create_buffer(4), 4, 0, 300), "stream 300"),
         (lambda rank: [rank.create_communicator([0, 1]) for _ in range(200)], "the exchange memory is full"),

@@ -262,18 +262,20 @@ def test_a_call_that_is_refused_behind_others_can_be_caught(before: str) -> None
         source, total = rank.create_buffer(np.ones(4, np.float32)), four(rank)
         first = rank.nop(run_async=before == "open")
         if before == "ended":
-            with pytest.raises(InputError, match="send: root 99 does not exist; the communicator has 2 ranks"):
+            with pytest.raises(InputError, match="send: destination 99 does not exist; the communicator has 2 ranks"):
                 rank.send(source, 4, 99, run_async=True, waitfor=[first])
         else:
             wrong = rank.send(source, 4, 99, run_async=True, waitfor=[first])
             behind = rank.copy(source, total, 4, run_async=True, waitfor=[wrong])
             for request in 2 * [wrong]:
                 with pytest.raises(
-                    InputError, match="rank [01]: send: root 99 does not exist; the communicator has 2 ranks"
+                    InputError, match="rank [01]: send: destination 99 does not exist; the communicator has 2 ranks"
                 ):
                     request.wait()
             for later in (behind, rank.nop(run_async=True, waitfor=[wrong])):
-                with pytest.raises(InputError, match="(copy|nop): the send before it failed: root 99 does not exist"):
+                with pytest.raises(
+                    InputError, match="(copy|nop): the send before it failed: destination 99 does not exist"
+                ):
                     later.wait()
         rank.allreduce(source, total, 4, Function.SUM)
         return total.array.tolist()
@@ -285,7 +287,7 @@ def test_a_refused_call_that_nobody_waits_for_ends_the_run() -> None:
     def program(rank: Rank) -> None:
         rank.send(four(rank), 4, 99, run_async=True, waitfor=[rank.nop(run_async=True)])
 
-    with pytest.raises(InputError, match="rank 0: send: root 99 does not exist; the communicator has 2 ranks"):
+    with pytest.raises(InputError, match="rank 0: send: destination 99 does not exist; the communicator has 2 ranks"):
         run(program, 2)
 
 
