@@ -20,6 +20,7 @@ from thalweg.kernels.pragmas import Operand
 #: for clang
 TARGET_OPTIONS = ("-target", TARGET)
 _OPERAND = "kernel__operand"
+_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b|\b_Pragma\b", re.MULTILINE)
 # for gcc's DWARF 5, addr2line reports the name of the preprocessed text instead of the original file
 LINES = "-gdwarf-4"  # for kernels, not for libraries linked to them
 CODE = ("-fPIC", "-O2", "-w", "-ffp-contract=off", "-fexceptions", "-fstack-clash-protection")
@@ -99,14 +100,35 @@ def _first_error(output: str, source: Path | None) -> str:
     return first
 
 
-def expand(compiler: Compiler, command: Sequence[str], text: str, operands: Sequence[Operand]) -> dict[Operand, str]:
-    """Returns operands of pragmas with macros expanded; `command` is the preprocessor run that produced `text`. Raises
-    InputError."""
+@dataclass(frozen=True)
+class Preprocessed:
+    """A source after a run of the preprocessor.
+
+    Attributes
+    ----------
+    text : str
+        The source, with line markers.
+    defined : str
+        The same with the definitions of macros; empty if the text has no pragma, whose macros are not expanded.
+    """
+
+    text: str
+    defined: str
+
+
+def preprocess(command: Sequence[str]) -> Preprocessed:
+    """Runs a preprocessor. Raises InputError."""
+    text = run(command)
+    return Preprocessed(text, run([*command, "-dD"]) if _PRAGMA.search(text) else "")
+
+
+def expand(compiler: Compiler, source: Preprocessed, operands: Sequence[Operand]) -> dict[Operand, str]:
+    """Returns operands of pragmas with macros expanded. Raises InputError."""
     names = [each for each in operands if each.pragma >= 0 and re.search(r"[A-Za-z_]", each.text)]
     if not names:
         return unexpanded(operands)
-    _no_macro_is_restored(text)
-    return unexpanded(operands) | _expanded(compiler, run([*command, "-dD"]), names)
+    _no_macro_is_restored(source.text)
+    return unexpanded(operands) | _expanded(compiler, source.defined, names)
 
 
 def _no_macro_is_restored(text: str) -> None:

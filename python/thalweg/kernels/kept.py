@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from thalweg.kernels.compiler import Compiler, run
+from thalweg.kernels.compiler import Compiler, Preprocessed, preprocess, run
 from thalweg.launch import scratch
 from thalweg.launch.locks import cache_folder, own, private
 from thalweg.resources import resource
@@ -22,7 +22,9 @@ T = TypeVar("T")
 _MOST = 128  # libraries
 
 
-def kept(library: Path, command: Sequence[str], compiler: Compiler, system: str, make: Callable[[], T]) -> T:
+def kept(
+    library: Path, command: Sequence[str], compiler: Compiler, system: str, make: Callable[[Preprocessed], T]
+) -> T:
     """Writes `library` and returns its description: the kept ones, else those of `make`, which are kept from then on.
 
     Parameters
@@ -41,14 +43,15 @@ def kept(library: Path, command: Sequence[str], compiler: Compiler, system: str,
     InputError
         The preprocessor fails, or `make` raises it.
     """
-    parts = [run([*command, "-dD"]), *command, str(Path.cwd()), *_versions(compiler.program), *_own(system)]
+    source = preprocess(command)
+    parts = [source.text, source.defined, *command, str(Path.cwd()), *_versions(compiler.program), *_own(system)]
     name = _digest(b"".join(_digest(part.encode(errors="surrogateescape")) for part in parts)).hex()
     place = private(cache_folder() / "kernels") / name
     if (found := _read(place)) is not None:
         described, made = found
         library.write_bytes(made)
         return described  # type: ignore[no-any-return]
-    described = make()
+    described = make(source)
     with contextlib.suppress(OSError):  # such as a full disk
         _write(place, (described, library.read_bytes()))
     return described

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import InputError
-from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, Compiler, compiler_of, expand, run
+from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, Compiler, Preprocessed, compiler_of, expand, run
 from thalweg.kernels.kept import kept
 from thalweg.launch import scratch
 from thalweg.resources import resource
@@ -168,13 +168,11 @@ def _compiled(source: Path, library: Path, includes: Sequence[Path], defines: Se
     command += [word for each in (own, *types) for word in ("-isystem", str(each))]
     command += [f"-I{each}" for each in includes if each not in types]
     command += ["-include", "thalweg_hls.hpp", *(f"-D{each}" for each in defines), str(source)]
-    return kept(library, command, compiler, "accl", lambda: _build(source, library, compiler, command))
+    return kept(library, command, compiler, "accl", lambda given: _build(source, given, library, compiler))
 
 
-def _build(source: Path, library: Path, compiler: Compiler, command: Sequence[str]) -> _Described:
-    """Compiles a source; `command` is its preprocessor run."""
-    text = run(command)
-    rewritten = rewrite(text, lambda operands: expand(compiler, command, text, operands))
+def _build(source: Path, given: Preprocessed, library: Path, compiler: Compiler) -> _Described:
+    rewritten = rewrite(given.text, lambda operands: expand(compiler, given, operands))
     own, device, shared = (resource(f"runtime/{of}") for of in ("accl/include", "accl/device", "kernels/device"))
     target = TARGET_OPTIONS if compiler.clang else ()
     written, made = library.with_suffix(".rewritten.cpp"), library.with_suffix(".o")

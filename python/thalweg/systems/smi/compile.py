@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.errors import InputError
-from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, Compiler, clang, compiler_of, expand, run
+from thalweg.kernels.compiler import (
+    CODE,
+    LINES,
+    TARGET_OPTIONS,
+    Compiler,
+    Preprocessed,
+    clang,
+    compiler_of,
+    expand,
+    run,
+)
 from thalweg.kernels.frontend import SPACES
 from thalweg.kernels.kept import kept
 from thalweg.launch import scratch
@@ -50,16 +60,12 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
         raise InputError(f"there is no file {source}")
     compiler, library = compiler_of(source), folder / f"{source.stem}.so"
     command = _preprocessor(compiler, source, includes, defines)
-    kernels = kept(library, command, compiler, "smi", lambda: _build(source, library, compiler, command))
+    kernels = kept(library, command, compiler, "smi", lambda given: _build(source, given, library, compiler))
     return Compiled(library, source, {kernel.name: kernel for kernel in kernels})
 
 
-def _build(source: Path, library: Path, compiler: Compiler, command: Sequence[str]) -> tuple[KernelText, ...]:
-    """Compiles a source; `command` is its preprocessor run."""
-    preprocessed = run(command)
-    rewritten = rewrite(
-        preprocessed, compiler.language, lambda operands: expand(compiler, command, preprocessed, operands)
-    )
+def _build(source: Path, given: Preprocessed, library: Path, compiler: Compiler) -> tuple[KernelText, ...]:
+    rewritten = rewrite(given.text, compiler.language, lambda operands: expand(compiler, given, operands))
     for kernel in rewritten.kernels:
         for argument in kernel.arguments:
             if "pipe" in argument.type.split():
