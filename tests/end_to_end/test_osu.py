@@ -68,7 +68,7 @@ def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op
         assert {row[-1] for row in table} == {"-" if name == "barrier" else "yes"}
 
 
-@pytest.mark.parametrize("form", ["nonblocking", "persistent"])
+@pytest.mark.parametrize("form", ["nonblocking", pytest.param("persistent", marks=pytest.mark.long)])
 def test_every_form_verifies(mpi: Mpi, osu: Path, form: str) -> None:
     operations = COLLECTIVES + OTHERS + VECTORS
     done = mpi.run(5, [osu, "-m", "0:4K", "-i", "3", "-x", "1", "-f", form, *operations])

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,10 @@ from thalweg.kernels.pragmas import Operand
 #: for clang
 TARGET_OPTIONS = ("-target", TARGET)
 _OPERAND = "kernel__operand"
+_MARKER = re.compile(r'^# \d+ "([^"]+)"', re.MULTILINE)
+_MOST_PREPROCESSED = 16
+_RESOLUTION = 20_000_000  # ns, of the times of files
+_PREPROCESSED: dict[tuple[str, ...], tuple[dict[str, tuple[int, ...]], Preprocessed]] = {}
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b|\b_Pragma\b", re.MULTILINE)
 # for gcc's DWARF 5, addr2line reports the name of the preprocessed text instead of the original file
 LINES = "-gdwarf-4"  # for kernels, not for libraries linked to them
@@ -117,9 +122,28 @@ class Preprocessed:
 
 
 def preprocess(command: Sequence[str]) -> Preprocessed:
-    """Runs a preprocessor. Raises InputError."""
+    """Runs a preprocessor, unless no file that it read has changed since its last run. Raises InputError."""
+    key = (str(Path.cwd()), *command)
+    if (known := _PREPROCESSED.get(key)) and all(_state(file) == state for file, state in known[0].items()):
+        return known[1]
+    recently = time.time_ns() - _RESOLUTION
     text = run(command)
-    return Preprocessed(text, run([*command, "-dD"]) if _PRAGMA.search(text) else "")
+    files = {name: _state(name) for name in set(_MARKER.findall(text))}
+    made = Preprocessed(text, run([*command, "-dD"]) if _PRAGMA.search(text) else "")
+    if all(max(state, default=0) < recently for state in files.values()):  # else a file may change without a trace
+        while len(_PREPROCESSED) >= _MOST_PREPROCESSED:
+            del _PREPROCESSED[next(iter(_PREPROCESSED))]
+        _PREPROCESSED[key] = files, made
+    return made
+
+
+def _state(file: str) -> tuple[int, ...]:
+    """What tells that a file has changed; nothing if it does not exist, as those that markers call <built-in>."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def expand(compiler: Compiler, source: Preprocessed, operands: Sequence[Operand]) -> dict[Operand, str]:

@@ -307,12 +307,12 @@ void runs(std::uint64_t otherwise, bool personal, Links links = Links::good) {
 }
 
 TEST(Stress, RandomFabrics) {
-  runs(40, false);
+  runs(30, false);
 }
 
 /// Compares two ways to simulate the same runs. THALWEG_RUNS=250 runs a thousand fabrics twice, or 500 without faults.
 void compare(const SimulationConfig& one, const SimulationConfig& other, bool faults) {
-  const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", 4);
+  const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", 3);
   Count seen;
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     for (const auto& [personal, links] :
@@ -344,7 +344,7 @@ TEST(Stress, RandomAllToAlls) {
 
 // THALWEG_RUNS=400 runs ten thousand operations.
 TEST(Stress, BadLinks) {
-  runs(20, false, Links::bad);
+  runs(15, false, Links::bad);
 }
 
 TEST(Stress, CutLinks) {
