@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from thalweg.accl import Kernels
 from thalweg.errors import InputError
 from thalweg.kernels import kept
 from thalweg.launch import locks
 from thalweg.systems.smi.compile import Compiled, compile_kernels
+from thalweg.systems.smi.run import Run
 
 HLS = """#include "ap_int.h"
 extern "C" void scale(ap_int<32>* data, int count) {
@@ -93,7 +95,7 @@ def test_a_changed_rule_compiles_all(
     tmp_path: Path, compilations: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _compile(tmp_path)
-    monkeypatch.setattr(kept, "_own", lambda system: (system, "another version"))
+    monkeypatch.setattr(kept, "_rules", lambda system: (system, "another version"))
     _compile(tmp_path)
     assert compilations() == 2
 
@@ -124,3 +126,16 @@ def test_errors_are_not_kept(tmp_path: Path, compilations: Callable[[], int]) ->
         with pytest.raises(InputError, match="NOTHING"):
             _compile(tmp_path, text=SMI.replace("SCALE", "NOTHING"))
     assert not _kept()
+
+
+def test_a_header_may_change_between_two_runs_of_a_process(tmp_path: Path) -> None:
+    (tmp_path / "app.c").write_text('#include "value.h"\n__kernel void app(__global int *out) { out[0] = VALUE; }\n')
+    written = []
+    for value in (3, 4):
+        (tmp_path / "value.h").write_text(f"#define VALUE {value}\n")
+        run = Run("smi-noctua", ranks=1)
+        out = run.buffer(0, np.zeros(1, np.int32))
+        run.kernel(tmp_path / "app.c", "app", 0, out=out)
+        run.run()
+        written.append(int(out.array[0]))
+    assert written == [3, 4]

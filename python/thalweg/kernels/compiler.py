@@ -131,14 +131,14 @@ def preprocess(command: Sequence[str]) -> Preprocessed:
     files = {name: _state(name) for name in set(_MARKER.findall(text))}
     made = Preprocessed(text, run([*command, "-dD"]) if _PRAGMA.search(text) else "")
     if all(max(state, default=0) < recently for state in files.values()):  # else a file may change without a trace
-        while len(_PREPROCESSED) >= _MOST_PREPROCESSED:
+        if len(_PREPROCESSED) >= _MOST_PREPROCESSED:
             del _PREPROCESSED[next(iter(_PREPROCESSED))]
         _PREPROCESSED[key] = files, made
     return made
 
 
 def _state(file: str) -> tuple[int, ...]:
-    """What tells that a file has changed; nothing if it does not exist, as those that markers call <built-in>."""
+    """Returns inode, size and times (ns) of a file; nothing if there is no such file, such as `<built-in>`."""
     try:
         found = os.stat(file)
     except OSError:

@@ -44,7 +44,7 @@ def kept(
         The preprocessor fails, or `make` raises it.
     """
     source = preprocess(command)
-    parts = [source.text, source.defined, *command, str(Path.cwd()), *_versions(compiler.program), *_own(system)]
+    parts = [source.text, source.defined, *command, str(Path.cwd()), *_versions(compiler.program), *_rules(system)]
     name = _digest(b"".join(_digest(part.encode(errors="surrogateescape")) for part in parts)).hex()
     place = private(cache_folder() / "kernels") / name
     if (found := _read(place)) is not None:
@@ -90,8 +90,8 @@ def _versions(compiler: str) -> tuple[str, ...]:
 
 
 @cache
-def _own(system: str) -> tuple[str, ...]:
-    """The text of this package's files that take part."""
+def _rules(system: str) -> tuple[str, ...]:
+    """Returns the text of this package's files that decide how a system's kernels are compiled."""
     here = Path(__file__).parent
     files = [*here.glob("*.py"), *(here.parent / "systems" / system).glob("*.py")]
     for name in (f"{system}/include", f"{system}/device", "kernels/device"):

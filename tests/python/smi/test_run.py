@@ -594,16 +594,3 @@ def test_a_source_beside_a_host_description_that_has_none_of_its_kernels(
     assert main([*command, str(tmp_path / "app.cl")]) == 0
     assert main([*command, str(tmp_path / "other.cl")]) == InputError.exit_code
     assert "host.toml: no kernel uses" in capsys.readouterr().err
-
-
-def test_a_header_may_change_between_two_runs_of_a_process(tmp_path: Path) -> None:
-    (tmp_path / "app.c").write_text('#include "value.h"\n__kernel void app(__global int *out) { out[0] = VALUE; }\n')
-    written = []
-    for value in (3, 4):
-        (tmp_path / "value.h").write_text(f"#define VALUE {value}\n")
-        run = Run("smi-noctua", ranks=1)
-        out = run.buffer(0, np.zeros(1, np.int32))
-        run.kernel(tmp_path / "app.c", "app", 0, out=out)
-        run.run()
-        written.append(int(out.array[0]))
-    assert written == [3, 4]
