@@ -188,7 +188,7 @@ def test_more_servers_than_the_preset_has() -> None:
 @pytest.mark.parametrize(
     ("halo", "step", "sequencer"),
     [
-        ("on-chip", "nominal", "processor"),
+        pytest.param("on-chip", "nominal", "processor", marks=pytest.mark.long),
         ("reordered", "nominal", "processor"),
         ("reordered", "nominal", "hardware"),
         ("buffered", "engine", "processor"),

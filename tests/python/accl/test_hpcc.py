@@ -74,8 +74,18 @@ def test_ptrans_reaches_the_line() -> None:
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [
-        ("ptrans", "tile[(block - 1) % 2][first + i][line]", "tile[(block - 1) % 2][line][first + i]"),
-        ("linpack", "store(block, true, {0, 0, 1}, left_block)", "store(block, false, {0, 0, 1}, left_block)"),
+        pytest.param(
+            "ptrans",
+            "tile[(block - 1) % 2][first + i][line]",
+            "tile[(block - 1) % 2][line][first + i]",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "linpack",
+            "store(block, true, {0, 0, 1}, left_block)",
+            "store(block, false, {0, 0, 1}, left_block)",
+            marks=pytest.mark.long,
+        ),
         ("linpack", "block[y][x] += sum", "block[y][x] -= sum"),
     ],
 )

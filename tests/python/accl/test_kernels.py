@@ -393,7 +393,7 @@ def test_a_source_without_kernels(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compilers", ["clang", "gcc"])
+@pytest.mark.parametrize("compilers", ["clang", pytest.param("gcc", marks=pytest.mark.long)])
 def test_the_documentations_example_prints_what_stands_there(compilers: str) -> None:
     """With the vendor's open headers."""
     pytest.importorskip("da4ml", reason="the package with ap_int.h is not installed")

@@ -47,7 +47,9 @@ def run(program: list[str], ranks: int, what: str, *kernels: str, cluster: str =
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "cluster"), [(1, "udp"), (3, "udp"), (2, "rdma")])
+@pytest.mark.parametrize(
+    ("ranks", "cluster"), [pytest.param(1, "udp", marks=pytest.mark.long), (3, "udp"), (2, "rdma")]
+)
 def test_a_kernel_that_restarts(program: list[str], ranks: int, cluster: str) -> None:
     status, _, report = run(program, ranks, "streams", ADDER, cluster=cluster)
     assert status == 0, report

@@ -24,7 +24,7 @@ def cluster_of(packet_bytes: int) -> Cluster:
 
 
 CASES = [
-    pytest.param(1024, 8192, 1, marks=pytest.mark.slow),
+    pytest.param(1024, 8192, 1, marks=pytest.mark.long),
     pytest.param(1024, 8192, 3, marks=pytest.mark.slow),
     pytest.param(1024, 4096, 1, marks=pytest.mark.slow),
     pytest.param(512, 8192, 1, marks=pytest.mark.long),

@@ -128,6 +128,7 @@ def test_resources() -> None:
         assert sum_ == sum(row[kind] for row in parts)
 
 
+@pytest.mark.long
 def test_a_wrong_bit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shallow_water, "_expected", lambda elements, adaptive: b"another state")
     with pytest.raises(CheckFailed, match="shallow water with 1690 elements on 2 boards by udp gave a wrong result"):

@@ -137,7 +137,9 @@ def test_more_than_is_asked_for_is_said(tmp_path: Path) -> None:
 
 @needs_bridge
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "ratio"), [(signal.SIGINT, 0.01), (signal.SIGTERM, 1e-6)])
+@pytest.mark.parametrize(
+    ("number", "ratio"), [(signal.SIGINT, 0.01), pytest.param(signal.SIGTERM, 1e-6, marks=pytest.mark.long)]
+)
 def test_an_interrupted_one_ends_with_its_counts(tmp_path: Path, number: int, ratio: float) -> None:
     with Bridge(1) as net:
         node = ready(attach(net, 0, f"--ratio {ratio} --tap tw0 --to 1.0.0 --receive {tmp_path}/came"))

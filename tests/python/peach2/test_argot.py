@@ -54,7 +54,7 @@ def test_the_analytic_front_is_that_in_one_dimension(density: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cells", "sources"), [(16, 1), (8, 4)])
+@pytest.mark.parametrize(("cells", "sources"), [pytest.param(16, 1, marks=pytest.mark.long), (8, 4)])
 def test_ranks_give_the_same_bits_and_one_box_the_same_state(cells: int, sources: int) -> None:
     case = argot.problem(cells, sources)
     ways: list[Nodes] = [HubNodes(ranks) for ranks in RANKS]
@@ -179,7 +179,7 @@ def test_the_front_of_a_sphere_is_found() -> None:
     assert (front.radii(np.zeros((24, 24, 24)), source) == 9).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_several_sources_ionize_as_much_as_they_give() -> None:
     """Recombinations per second equal the photons that do not escape: counted here over the mesh."""
     case = argot.problem(12, 10, density=1.0)

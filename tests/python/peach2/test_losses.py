@@ -172,7 +172,7 @@ def test_a_quiet_run_says_nothing(hubs: Hubs) -> None:
     assert all(put.done for put in puts)
 
 
-@pytest.mark.parametrize("engine", ["sim", pytest.param("rtl", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ["sim", pytest.param("rtl", marks=pytest.mark.long)])
 def test_a_host_that_is_reset_alone(engine: str) -> None:
     """Its answers never arrive: the hub aborts the chain after the time-out, and reports which node it has asked."""
     hubs = Hubs("peach2-ring-4", engine)

@@ -207,7 +207,7 @@ def test_routes_reach_and_do_not_deadlock(shape: str, size: tuple[int, ...], alg
 
 @pytest.mark.slow
 @given(connected_graphs(), st.sampled_from(["up-down", "dfsssp", "tree-search"]))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_random_graphs_never_deadlock(topology: Topology, algorithm: str) -> None:
     routes = ROUTERS[algorithm](topology, 8)
     reached, waits = walk(topology, routes)

@@ -33,7 +33,7 @@ def test_many_random_programs() -> None:
     assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "200"]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_hardware_that_is_another_is_told_apart(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulator reads more often; the hardware is that of the random programs, which is already built."""
     build, sort_of = rtl_engine.library, cosim.random_hardware

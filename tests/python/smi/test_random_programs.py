@@ -66,7 +66,7 @@ def stand_still(seeds: range, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_programs_end_with_every_element_in_its_place(tmp_path: Path) -> None:
-    end(range(200), tmp_path)
+    end(range(100), tmp_path)
 
 
 @pytest.mark.slow

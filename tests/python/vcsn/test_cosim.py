@@ -67,7 +67,7 @@ def test_a_session_begins_after_a_frame_without_data() -> None:
     network.finish()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("unoptimized")
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """The simulator's memory has the same latency, but its buffers have other sizes, as the hardware is already built."""

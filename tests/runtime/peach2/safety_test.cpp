@@ -15,7 +15,7 @@
 namespace thalweg::peach2 {
 namespace {
 
-constexpr unsigned kNodes = 4, kWrites = 100'000;
+constexpr unsigned kNodes = 4, kWrites = 50'000;
 constexpr std::uint64_t kSlot = 256;  ///< bytes apart: no two writes overlap
 
 class Draw {

@@ -312,7 +312,7 @@ TEST(Stress, RandomFabrics) {
 
 /// Compares two ways to simulate the same runs. THALWEG_RUNS=250 runs a thousand fabrics twice, or 500 without faults.
 void compare(const SimulationConfig& one, const SimulationConfig& other, bool faults) {
-  const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", 3);
+  const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", 2);
   Count seen;
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     for (const auto& [personal, links] :
@@ -339,12 +339,12 @@ TEST(Stress, ThreadsHaveNoEffect) {
 }
 
 TEST(Stress, RandomAllToAlls) {
-  runs(15, true);
+  runs(8, true);
 }
 
 // THALWEG_RUNS=400 runs ten thousand operations.
 TEST(Stress, BadLinks) {
-  runs(15, false, Links::bad);
+  runs(8, false, Links::bad);
 }
 
 TEST(Stress, CutLinks) {
