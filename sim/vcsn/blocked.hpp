@@ -51,8 +51,7 @@ inline void add_blocked(const Node& of, unsigned number, Tick now, const std::fu
     const unsigned place = of.kernel_place(k);
     const KernelPort& kernel = of.kernels[k];
     if (kernel.receives())
-      add(name_at(of, number, place, false), "for words, operation " + std::to_string(kernel.receiving()),
-          source_of(of, number, place), since(kernel.receiving()));
+      add(name_at(of, number, place, false), "for words", source_of(of, number, place), since(kernel.receiving()));
     if (kernel.sends()) add(name_at(of, number, place, false), "for room", sink_of(of, number, place), now);
   }
   for (unsigned k = 0; k < of.config.sequencers; ++k)

@@ -280,7 +280,7 @@ std::vector<Blocked> Network::blocked() const {
   for (const auto& [handle, open] : open_)
     if (open.writes && !open.kernel)
       all.push_back({.who = engine_name(open.node, true, open.engine),
-                     .what = "for words, operation " + std::to_string(handle),
+                     .what = "for words of transfer " + std::to_string(handle),
                      .on = source_of(*nodes_[open.node], open.node, open.engine),
                      .why = {},
                      .since = open.since,

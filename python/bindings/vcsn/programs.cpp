@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,11 +41,6 @@ struct Hosts {
              pause = module.attr("Pause"), words = module.attr("Words");
 };
 
-template <class T>
-bool reads(nb::handle step, const char* name, T& value) {
-  return nb::try_cast(step.attr(name), value);
-}
-
 /// Sends a value to an iterator, and returns its next object; null at the end.
 nb::object sent(nb::handle iterator, nb::handle value) {
   PyObject* result = nullptr;
@@ -58,14 +55,47 @@ nb::object sent(nb::handle iterator, nb::handle value) {
   }
 }
 
+std::string text_of(const char* function, nb::handle value) {
+  return nb::cast<std::string>(nb::module_::import_("thalweg.arguments").attr(function)(value));
+}
 std::string shown(nb::handle value) {
-  return nb::cast<std::string>(nb::module_::import_("thalweg.arguments").attr("shown")(value));
+  return text_of("shown", value);
+}
+
+/// The values of a step's field of type T, for error messages.
+template <class T>
+std::string values() {
+  if constexpr (std::is_same_v<T, bool>)
+    return "True or False";
+  else if constexpr (std::is_same_v<T, nb::bytes>)
+    return "bytes";
+  else if constexpr (std::is_floating_point_v<T>)
+    return "a number";
+  else
+    return "an integer from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+           text_of("limit", nb::int_(std::numeric_limits<T>::max()));
+}
+/// Reads a field of a step that `who` yields.
+template <class T>
+void read(nb::handle step, const char* name, T& value, const std::string& who) {
+  const nb::object given = step.attr(name);
+  if (nb::try_cast(given, value)) return;
+  throw WrongProgram(who + " yields " + nb::cast<std::string>(step.type().attr("__name__")) + " whose " + name +
+                     " is " + shown(given) + "; must be " + values<T>());
 }
 
 Step step_of(const Hosts& hosts, nb::handle given, std::int64_t server) {
-  if (Work work; nb::isinstance(given, hosts.work) && reads(given, "us", work.us)) return work;
-  if (Interrupt interrupt; nb::isinstance(given, hosts.interrupt) && reads(given, "handle", interrupt.handle))
+  const std::string who = "the program of server " + std::to_string(server);
+  if (nb::isinstance(given, hosts.work)) {
+    Work work;
+    read(given, "us", work.us, who);
+    return work;
+  }
+  if (nb::isinstance(given, hosts.interrupt)) {
+    Interrupt interrupt;
+    read(given, "handle", interrupt.handle, who);
     return interrupt;
+  }
   if (nb::isinstance(given, hosts.barrier)) return Barrier{};
   throw WrongProgram("a program yields Work, Interrupt or Barrier; that of server " + std::to_string(server) +
                      " yields " + shown(given));
@@ -76,30 +106,34 @@ nb::object object_of(const Hosts& hosts, const Step& step) {
   return hosts.barrier();
 }
 
-std::optional<Send> send_of(const Hosts& hosts, nb::handle given) {
+Send send_of(nb::handle given, const std::string& who) {
   nb::bytes data;
   bool ends = true;
   std::uint8_t channel = 0;
-  if (!nb::isinstance(given, hosts.send) || !reads(given, "data", data) || !reads(given, "ends", ends) ||
-      !reads(given, "channel", channel))
-    return std::nullopt;
+  read(given, "data", data, who);
+  read(given, "ends", ends, who);
+  read(given, "channel", channel, who);
   const auto* first = static_cast<const std::byte*>(data.data());
   return Send({first, first + data.size()}, ends, channel);
 }
-std::optional<Receive> receive_of(const Hosts& hosts, nb::handle given) {
+Receive receive_of(nb::handle given, const std::string& who) {
   Receive receive;
-  if (!nb::isinstance(given, hosts.receive) || !reads(given, "words", receive.words)) return std::nullopt;
+  read(given, "words", receive.words, who);
   return receive;
 }
 Action action_of(const Hosts& hosts, nb::handle given, const std::string& who) {
-  if (auto send = send_of(hosts, given)) return *std::move(send);
-  if (auto receive = receive_of(hosts, given)) return *receive;
+  if (nb::isinstance(given, hosts.send)) return send_of(given, who);
+  if (nb::isinstance(given, hosts.receive)) return receive_of(given, who);
   if (nb::isinstance(given, hosts.exchange)) {
-    auto send = send_of(hosts, given.attr("send"));
-    auto receive = receive_of(hosts, given.attr("receive"));
-    if (send && receive) return Exchange{*std::move(send), *receive};
+    const nb::object send = given.attr("send"), receive = given.attr("receive");
+    if (nb::isinstance(send, hosts.send) && nb::isinstance(receive, hosts.receive))
+      return Exchange{send_of(send, who), receive_of(receive, who)};
   }
-  if (Pause pause; nb::isinstance(given, hosts.pause) && reads(given, "cycles", pause.cycles)) return pause;
+  if (nb::isinstance(given, hosts.pause)) {
+    Pause pause;
+    read(given, "cycles", pause.cycles, who);
+    return pause;
+  }
   throw WrongProgram("a kernel yields Send, Receive, Exchange or Pause; " + who + " yields " + shown(given));
 }
 nb::object words_of(const Hosts& hosts, const std::optional<Taken>& taken) {

@@ -68,7 +68,7 @@ def test_two_crossbars_that_send_everything_back() -> None:
     stopped = (
         f"^{ENDLESS}: virtual port 0.0 of node 0 sends to virtual port 0.1 of node 1, "
         "virtual port 0.1 of node 1 sends to virtual port 0.0 of node 0; .*"
-        "write engine 0 of node 2 waits for words, operation 1, for no input of the crossbar; "
+        "write engine 0 of node 2 waits for words of transfer 1, for no input of the crossbar; "
         f"server {server} waits for the interrupt of transfer 1"
     )
     with pytest.raises(FabricStopped, match=stopped):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import hosts, models, schedules
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.collectives import Collective
-from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
+from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Receive, Work
 from thalweg.systems.vcsn.operations import gather_schedule
 
 PRESET = "vcsn-d5005"
@@ -144,9 +145,27 @@ def test_who_waits_is_said() -> None:
     with pytest.raises(FabricStopped) as caught:
         hosts.run(network, tables, program)
     assert str(caught.value) == (
-        "deadlock: write engine 0 of node 0 waits for words, operation 7, for virtual port 1.0 of node 0; "
+        "deadlock: write engine 0 of node 0 waits for words of transfer 7, for virtual port 1.0 of node 0; "
         "server 18 waits for the interrupt of transfer 7; server 19 waits at a barrier"
     )
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Work("1"), "the program of server 18 yields Work whose us is '1'; must be a number"),  # type: ignore[arg-type]
+        (Interrupt(-1), "server 18 yields Interrupt whose handle is -1; must be an integer from 0 to 2"),
+        (Receive(1), "a program yields Work, Interrupt or Barrier; that of server 18 yields Receive"),
+    ],
+)
+def test_what_is_no_step_of_a_server_is_refused(step: Any, said: str) -> None:
+    cluster = Cluster.load(PRESET)
+
+    def program(_: int) -> Generator[Any, None, None]:
+        yield step
+
+    with pytest.raises(InputError, match=said):
+        hosts.run(cluster.network(), {18: cluster.server_tables[18]}, program)
 
 
 def test_equations_are_the_papers() -> None:

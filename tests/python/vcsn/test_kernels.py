@@ -151,7 +151,7 @@ def test_kernels_that_wait_for_ever_are_named() -> None:
     def waits() -> Actions:
         yield Receive(3)
 
-    with pytest.raises(FabricStopped, match="kernel 0 of node 1 waits for words, .*, for virtual port 0.0 of node 1"):
+    with pytest.raises(FabricStopped, match="kernel 0 of node 1 waits for words, for virtual port 0.0 of node 1"):
         run(network, kernels=[Kernel(1, waits()), Kernel(0, waits(), serves=True)])
 
 
@@ -178,7 +178,17 @@ def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive | 
     ("step", "said"),
     [
         (None, "a kernel yields Send, Receive, Exchange or Pause; kernel 0 of node 0 yields None"),
+        (
+            Send(b"x", channel=256),
+            "^kernel 0 of node 0 yields Send whose channel is 256; must be an integer from 0 to 255$",
+        ),
+        (Send("x"), "yields Send whose data is 'x'; must be bytes$"),  # type: ignore[arg-type]
+        (Send(b"x", ends=2), "yields Send whose ends is 2; must be True or False$"),  # type: ignore[arg-type]
+        (Receive(-1), r"yields Receive whose words is -1; must be an integer from 0 to 2\^64 - 1$"),
+        (Exchange(Send(b"x", channel=-1), Receive(1)), "yields Send whose channel is -1; must be an"),
+        (Exchange(Pause(1), Receive(1)), "yields Exchange"),  # type: ignore[arg-type]
         (Pause(0), "kernel 0 of node 0 pauses for 0 cycles; must be at least 1"),
+        (Pause(0.5), r"whose cycles is 0.5; must be an integer from -9\d+ to 2\^63 - 1"),  # type: ignore[arg-type]
         (Pause(1 << 62), "kernel 0 of node 0 would continue after .* us; time ends at .* us"),
     ],
 )

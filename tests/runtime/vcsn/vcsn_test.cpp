@@ -224,7 +224,7 @@ TEST(Vcsn, SaysWhoWaitsForWhom) {
     FAIL();
   } catch (const Stuck& stuck) {
     EXPECT_EQ(std::string(stuck.what()),
-              "deadlock: write engine 0 of node 0 waits for words, operation 7, for no input of the crossbar; "
+              "deadlock: write engine 0 of node 0 waits for words of transfer 7, for no input of the crossbar; "
               "server 18 waits for the interrupt of transfer 7; server 19 waits at a barrier");
   }
   EXPECT_NEAR(run(made.network, {{18, {costs.at(18), works(12.5)}}}), 12.5, 1e-3);
