@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,29 @@ def test_what_is_changed_is_compiled(tmp_path: Path, compilations: Callable[[], 
     assert again.library.read_bytes() == before.library.read_bytes()
     if "scale" in change or "every" in change:
         assert changed.library.read_bytes() != before.library.read_bytes()
+
+
+def test_a_header_that_is_added_is_read(tmp_path: Path, compilations: Callable[[], int]) -> None:
+    """To a folder that is searched earlier, or that has not been there; and one that the source only asks for."""
+    first, second, source = tmp_path / "first", tmp_path / "second", tmp_path / "scale.c"
+    second.mkdir()
+    (second / "every.h").write_text("#define EVERY 2\n")
+    asks = '#if __has_include("more.h")\n#include "more.h"\n#else\n#define SCALE 3\n#endif\n'
+    source.write_text(asks + SMI.replace('"scale.h"', "<every.h>"))
+
+    def compiled() -> bytes:
+        time.sleep(0.1)  # more than the resolution of files' times
+        made = Path(tempfile.mkdtemp(dir=tmp_path.parent))
+        return compile_kernels(source, made, includes=[first, second]).library.read_bytes()
+
+    libraries = [compiled(), compiled()]
+    (tmp_path / "more.h").write_text("#define SCALE 5\n")
+    libraries += [compiled(), compiled()]
+    first.mkdir()
+    (first / "every.h").write_text("#define EVERY 4\n")
+    libraries += [compiled(), compiled()]
+    assert compilations() == 3
+    assert libraries[::2] == libraries[1::2] and len(set(libraries)) == 3
 
 
 def test_a_changed_rule_compiles_all(

@@ -25,6 +25,7 @@ _MARKER = re.compile(r'^# \d+ "([^"]+)"', re.MULTILINE)
 _MOST_PREPROCESSED = 16
 _RESOLUTION = 20_000_000  # ns, of the times of files
 _PREPROCESSED: dict[tuple[str, ...], tuple[dict[str, tuple[int, ...]], Preprocessed]] = {}
+_FOLDERS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")  #: variables that name folders of headers
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b|\b_Pragma\b", re.MULTILINE)
 # for gcc's DWARF 5, addr2line reports the name of the preprocessed text instead of the original file
 LINES = "-gdwarf-4"  # for kernels, not for libraries linked to them
@@ -122,13 +123,16 @@ class Preprocessed:
 
 
 def preprocess(command: Sequence[str]) -> Preprocessed:
-    """Runs a preprocessor, unless no file that it read has changed since its last run. Raises InputError."""
-    key = (str(Path.cwd()), *command)
+    """Runs a preprocessor, unless no file that it read, and no folder in which it looked for them, has changed since its
+    last run. Raises InputError."""
+    key = (str(Path.cwd()), *(os.environ.get(name, "") for name in _FOLDERS), *command)
     if (known := _PREPROCESSED.get(key)) and all(_state(file) == state for file, state in known[0].items()):
         return known[1]
     recently = time.time_ns() - _RESOLUTION
     text = run(command)
-    files = {name: _state(name) for name in set(_MARKER.findall(text))}
+    read = set(_MARKER.findall(text))
+    folders = {os.path.dirname(name) for name in read} | {word[2:] for word in command if word.startswith("-I")}
+    files = {name: _state(name) for name in read | folders}
     made = Preprocessed(text, run([*command, "-dD"]) if _PRAGMA.search(text) else "")
     if all(max(state, default=0) < recently for state in files.values()):  # else a file may change without a trace
         if len(_PREPROCESSED) >= _MOST_PREPROCESSED:
@@ -138,7 +142,7 @@ def preprocess(command: Sequence[str]) -> Preprocessed:
 
 
 def _state(file: str) -> tuple[int, ...]:
-    """Returns inode, size and times (ns) of a file; nothing if there is no such file, such as `<built-in>`."""
+    """Returns inode, size and times (ns) of a file or folder; nothing if there is none, as for `<built-in>`."""
     try:
         found = os.stat(file)
     except OSError:
