@@ -145,6 +145,13 @@ def test_the_libraries_that_were_used_last_remain(
     assert (compilations(), len(_kept())) == (4, 2)
 
 
+def test_kernels_run_where_none_can_be_kept(tmp_path: Path, compilations: Callable[[], int]) -> None:
+    (locks.cache_folder() / "kernels").touch()  # a file in the place of the folder
+    for _ in range(2):
+        assert list(_compile(tmp_path).kernels) == ["scale"]
+    assert compilations() == 2
+
+
 def test_errors_are_not_kept(tmp_path: Path, compilations: Callable[[], int]) -> None:
     for _ in range(2):
         with pytest.raises(InputError, match="NOTHING"):

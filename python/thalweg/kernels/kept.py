@@ -46,13 +46,16 @@ def kept(
     source = preprocess(command)
     parts = [source.text, source.defined, *command, str(Path.cwd()), *_versions(compiler.program), *_rules(system)]
     name = _digest(b"".join(_digest(part.encode(errors="surrogateescape")) for part in parts)).hex()
-    place = private(cache_folder() / "kernels") / name
+    try:
+        place = private(cache_folder() / "kernels") / name
+    except OSError:  # such as a full disk
+        return make(source)
     if (found := _read(place)) is not None:
         described, made = found
         library.write_bytes(made)
         return described  # type: ignore[no-any-return]
     described = make(source)
-    with contextlib.suppress(OSError):  # such as a full disk
+    with contextlib.suppress(OSError):
         _write(place, (described, library.read_bytes()))
     return described
 
