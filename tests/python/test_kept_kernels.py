@@ -92,9 +92,17 @@ def test_what_is_changed_is_compiled(tmp_path: Path, compilations: Callable[[], 
         assert changed.library.read_bytes() != before.library.read_bytes()
 
 
-def test_a_header_that_is_added_is_read(tmp_path: Path, compilations: Callable[[], int]) -> None:
+@pytest.mark.parametrize("folders", ["options", "environment"])
+def test_a_header_that_is_added_is_read(
+    tmp_path: Path, compilations: Callable[[], int], folders: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """To a folder that is searched earlier, or that has not been there; and one that the source only asks for."""
-    first, second, source = tmp_path / "first", tmp_path / "second", tmp_path / "scale.c"
+    first, second, source = tmp_path / "first", tmp_path / "second", Path("scale.c")
+    searched = [first, second]
+    monkeypatch.chdir(tmp_path)
+    if folders == "environment":
+        monkeypatch.setenv("CPATH", f"{first}:{second}")
+        searched = []
     second.mkdir()
     (second / "every.h").write_text("#define EVERY 2\n")
     asks = '#if __has_include("more.h")\n#include "more.h"\n#else\n#define SCALE 3\n#endif\n'
@@ -103,7 +111,7 @@ def test_a_header_that_is_added_is_read(tmp_path: Path, compilations: Callable[[
     def compiled() -> bytes:
         time.sleep(0.1)  # more than the resolution of files' times
         made = Path(tempfile.mkdtemp(dir=tmp_path.parent))
-        return compile_kernels(source, made, includes=[first, second]).library.read_bytes()
+        return compile_kernels(source, made, includes=searched).library.read_bytes()
 
     libraries = [compiled(), compiled()]
     (tmp_path / "more.h").write_text("#define SCALE 5\n")

@@ -125,13 +125,16 @@ class Preprocessed:
 def preprocess(command: Sequence[str]) -> Preprocessed:
     """Runs a preprocessor, unless no file that it read, and no folder in which it looked for them, has changed since its
     last run. Raises InputError."""
-    key = (str(Path.cwd()), *(os.environ.get(name, "") for name in _FOLDERS), *command)
+    variables = [os.environ.get(name, "") for name in _FOLDERS]
+    key = (str(Path.cwd()), *variables, *command)
     if (known := _PREPROCESSED.get(key)) and all(_state(file) == state for file, state in known[0].items()):
         return known[1]
     recently = time.time_ns() - _RESOLUTION
     text = run(command)
     read = set(_MARKER.findall(text))
-    folders = {os.path.dirname(name) for name in read} | {word[2:] for word in command if word.startswith("-I")}
+    folders = {os.path.dirname(name) or "." for name in read if not name.startswith("<")}
+    folders |= {word[2:] for word in command if word.startswith("-I")}
+    folders |= {folder or "." for value in variables if value for folder in value.split(os.pathsep)}
     files = {name: _state(name) for name in read | folders}
     made = Preprocessed(text, run([*command, "-dD"]) if _PRAGMA.search(text) else "")
     if all(max(state, default=0) < recently for state in files.values()):  # else a file may change without a trace
