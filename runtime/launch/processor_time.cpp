@@ -20,7 +20,7 @@ bool any_thread_runs(std::int32_t process) {
   std::error_code error;  // the list ends if the process ends
   for (std::filesystem::directory_iterator thread("/proc/" + std::to_string(process) + "/task", error);
        !error && thread != std::filesystem::directory_iterator{}; thread.increment(error))
-    if (fields_from_state(thread->path() / "stat").starts_with('R')) return true;
+    if (runs(fields_from_state(thread->path() / "stat"))) return true;
   return false;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace thalweg::launch {
 
@@ -11,5 +12,9 @@ namespace thalweg::launch {
 [[nodiscard]] std::string fields_from_state(const std::string& stat_file);
 /// The same of an open file.
 [[nodiscard]] std::string fields_from_state(int stat_file);
+/// True if these fields are of a thread that runs, or that waits for a processor or a disk, which ends by itself.
+[[nodiscard]] inline bool runs(std::string_view fields) {
+  return fields.starts_with('R') || fields.starts_with('D');
+}
 
 }  // namespace thalweg::launch

@@ -119,10 +119,8 @@ Doing WatchedThread::doing() const {
                                  of.data(), &of[1], &of[2], &of[3], &of[4]);
   if (std::strcmp(text.data(), "-1 0x0 0x0\n") == 0) return Doing::ended;  // without a stack: a process's first thread
   if (fields < 1 || call < 0) return Doing::runs;                          // "running", or it waits for a page
-  // A woken thread can be in state "R" while the file above still shows its system call. State "D" is a wait for a disk, which ends
-  // by itself.
-  const std::string state = fields_from_state(state_);
-  if (state.starts_with('R') || state.starts_with('D')) return Doing::runs;
+  // A woken thread can be in state "R" while the file above still shows its system call.
+  if (runs(fields_from_state(state_))) return Doing::runs;
   if (call != SYS_futex) return has_no_limit(call, of) ? Doing::blocks : Doing::sleeps;
   if (of[3] != 0) return Doing::waits_for;
   return of[1] & FUTEX_PRIVATE_FLAG ? Doing::waits : Doing::waits_shared;

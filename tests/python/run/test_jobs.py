@@ -87,6 +87,54 @@ def test_what_a_job_does_inside_of_mpi_is_not_timed_by_others(
         assert _times(together) == [time for report in alone for time in _times(report)]
 
 
+# On a slow disk: a process waits for its child of vfork as for a disk.
+_SYNCHRONIZES = """#include <mpi.h>
+#include <time.h>
+#include <unistd.h>
+int fsync(int file) {
+  const struct timespec slow = {0, 50000000};
+  if (vfork() == 0) {
+    nanosleep(&slow, 0);
+    _exit(0);
+  }
+  return 0;
+}
+int main(int argc, char** argv) {
+  const int written = 1;
+  MPI_File file;
+  MPI_Init(&argc, &argv);
+  MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_File_write_all(file, &written, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_close(&file);
+  MPI_Finalize();
+}
+"""
+_WAITS = """#include <mpi.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0)
+    for (const double until = MPI_Wtime() + 500e-6; MPI_Wtime() < until;);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+
+
+def test_a_slow_disk_takes_no_virtual_time(jobs: Jobs, build: Callable[[Path], str], tmp_path: Path) -> None:
+    (synchronizes := tmp_path / "synchronizes.c").write_text(_SYNCHRONIZES)
+    (waits := tmp_path / "waits.c").write_text(_WAITS)
+    common = ("--share", "sub-channels:1:3", "--compute", "none")
+    both = ("--", build(synchronizes), str(tmp_path / "written"), ":", build(waits))
+    alone = [jobs(*common, "--only", job, *both)[3] for job in ("0", "1")]
+    code, _, errors, together = jobs(*common, *both)
+    assert code == 0, errors
+    assert _times(together) == [time for report in alone for time in _times(report)]
+
+
 _POLLED = """#include <mpi.h>
 int main(int argc, char** argv) {
   static int given[2048], taken[2048];
