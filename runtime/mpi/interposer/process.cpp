@@ -553,7 +553,7 @@ void Process::wait_to_run() {
   take_replies();
 }
 
-void Process::begin_aside() {
+void Process::begin_alone() {
   come_back();
   if (chores_ != nullptr) chores_->begin_all();
   Thread& thread = me();
@@ -563,6 +563,11 @@ void Process::begin_aside() {
     park({}, 0, kForever);
     thread.slot->yields = false;
   }
+}
+
+void Process::begin_aside() {
+  begin_alone();
+  Thread& thread = me();
   thread.slot->clock = thread.clock;
   thread.slot->function = thread.function;
   thread.slot->state.store(State::native);

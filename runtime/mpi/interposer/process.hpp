@@ -149,9 +149,16 @@ class Process {
     return error;
   }
 
-  /// Executes a call that MPI completes without the fabric, while the caller remains running. If it blocks nevertheless, the
-  /// server marks the rank as outside. As a program may repeat the call until another rank acts, the rank yields after many
-  /// consecutive calls.
+  /// Executes a call that MPI completes without other ranks, while the caller remains running. As a program may repeat the call
+  /// until another rank acts, the rank yields after many consecutive calls.
+  template <class Native>
+  int alone(Native native) {
+    if (!joined()) return native();
+    begin_alone();
+    return natively(native);
+  }
+
+  /// The same, for a call that may block nevertheless: the server then marks the rank as outside.
   template <class Native>
   int aside(Native native) {
     if (!joined()) return native();
@@ -192,6 +199,7 @@ class Process {
   void wait_to_run();
   [[nodiscard]] bool go_outside();
   void come_back();
+  void begin_alone();
   void begin_aside();
   [[nodiscard]] Slot& slot(std::uint32_t rank) { return *reinterpret_cast<Slot*>(memory_ + slot_offset(rank)); }
   [[nodiscard]] ThreadSlot& thread_slot(std::uint32_t rank, std::uint32_t thread) {

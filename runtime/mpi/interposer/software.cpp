@@ -160,7 +160,7 @@ int Aside(Native native) {
 
 int File_alone(Native native) {
   process().count_file_call();
-  return process().aside(native);
+  return process().alone(native);
 }
 
 /// Operations of other ranks before a collective of the fabric may still be in MPI's queues after it, which one test need not

@@ -34,7 +34,7 @@ int Together(Native native, Handle handle) {
   const auto found = ranks_of<Handle>().find(key_of(handle));
   if (found == ranks_of<Handle>().end()) return process().outside(native);
   meet(found->second);
-  return process().aside(native);
+  return process().natively(native);
 }
 
 template <class Handle>
