@@ -190,13 +190,14 @@ struct Slot {
   std::atomic<std::uint32_t> disagrees{0};  ///< a reply reported a fatal disagreement, which ends the run
   bool failed = false;                      ///< an error was fatal
   std::int32_t abort_code = 0;
-  std::uint32_t node = 0;                  ///< node of the rank
-  std::atomic<std::uint64_t> happened{0};  ///< number of completed requests and arrived messages
-  std::atomic<Time> latest{0};             ///< latest time at which a thread has resumed
-  std::atomic<std::uint32_t> lives{0};     ///< number of threads with a slot so far, besides the first one
-  std::atomic<std::uint32_t> high{1};      ///< number of slots that have been used
-  std::atomic<std::uint32_t> callers{1};   ///< threads that have called MPI
-  std::atomic<bool> in_team{false};        ///< the last thread that parked did so in a parallel region of OpenMP
+  std::uint32_t node = 0;                    ///< node of the rank
+  std::atomic<std::uint64_t> happened{0};    ///< number of completed requests and arrived messages
+  std::atomic<std::uint64_t> progressed{0};  ///< times that a parked thread has progressed the MPI library's queues
+  std::atomic<Time> latest{0};               ///< latest time at which a thread has resumed
+  std::atomic<std::uint32_t> lives{0};       ///< number of threads with a slot so far, besides the first one
+  std::atomic<std::uint32_t> high{1};        ///< number of slots that have been used
+  std::atomic<std::uint32_t> callers{1};     ///< threads that have called MPI
+  std::atomic<bool> in_team{false};          ///< the last thread that parked did so in a parallel region of OpenMP
   std::atomic<ThreadLevel> wanted_level{ThreadLevel::single};  ///< that the program asked for
   std::atomic<ThreadLevel> given_level{ThreadLevel::single};
   std::atomic<std::uint64_t> file_calls{0};  ///< file calls; each counts as progress, but takes no virtual time

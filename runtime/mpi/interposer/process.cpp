@@ -496,6 +496,7 @@ void Process::look_after_mpi() {
   if (chores_ != nullptr) chores_->progress();
   unlock();
   progress_mpi();
+  slot_->progressed.fetch_add(1);
   shown.store(false);
   progressing_.store(false);
 }

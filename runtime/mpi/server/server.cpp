@@ -216,13 +216,29 @@ void Server::let_leave() {
   }
 }
 
+/// True if each parked rank has progressed MPI for the others since all of these were first seen blocked: they may only wait until a
+/// starved rank does.
+bool Server::have_progressed_mpi() {
+  constexpr std::uint64_t kTimes = 2;  // the first may have begun before
+  const auto ranks = std::views::iota(0U, options_.ranks());
+  const auto progressed = [this](unsigned rank) { return memory_.slot(rank).progressed.load(); };
+  if (mpi_progress_.empty()) {
+    for (const unsigned rank : ranks) mpi_progress_.push_back(progressed(rank));
+    return false;
+  }
+  return std::ranges::all_of(ranks, [&](unsigned rank) {
+    return !has_client_in(rank, State::parked) || progressed(rank) >= mpi_progress_[rank] + kTimes;
+  });
+}
+
 /// Marks threads that block in an MPI call without the fabric as outside, if no running thread could end the call.
 void Server::put_blocked_outside() {
   const bool awaited = any_client([&](unsigned rank, const Client& client) {
     const ThreadSlot& slot = slot_of(rank, client);
     return slot.state.load() == State::parked && (slot.need != 0 || slot.until != kForever);
   });
-  if (!awaited) return;  // no rank waits for virtual time, so a returning rank would only wait for this server
+  // If no rank waits for virtual time, a returning rank would only wait for this server.
+  if (!awaited) return mpi_progress_.clear();
   bool all_block = true;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     for (Client& client : ranks_[rank].clients) {
@@ -230,7 +246,9 @@ void Server::put_blocked_outside() {
       if (state == State::native ? !blocks_in_mpi(rank, client) : counts(state) && !rests(rank, client))
         all_block = false;
     }
-  if (!all_block) return;
+  if (!all_block) mpi_progress_.clear();
+  if (!all_block || !have_progressed_mpi()) return;
+  mpi_progress_.clear();
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     for (const Client& client : ranks_[rank].clients) {
       State expected = State::native;

@@ -184,6 +184,7 @@ class Server {
 
   // server.cpp: the main loop, parking and resuming
   void take_parked();
+  [[nodiscard]] bool have_progressed_mpi();
   void put_blocked_outside();
   void keep_mpi_progressing();
   [[nodiscard]] bool somebody_yields();
@@ -310,6 +311,8 @@ class Server {
   std::optional<std::chrono::steady_clock::time_point> leaving_;  ///< when a rank was first seen leaving
   unsigned left_ = 0;                                             ///< the rank whose exit ended the run
   bool progressed_ = false;
+  std::vector<std::uint64_t>
+      mpi_progress_;              ///< Slot::progressed by rank, when all native threads were first seen blocked
   std::uint64_t file_calls_ = 0;  ///< of all ranks, as of the last check
   bool created_ = false;          ///< a communicator has been created, and some members may not wait for it
   bool progressing_ = false;      ///< ranks progress the MPI library because one of them needs it
