@@ -93,7 +93,7 @@ def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("modules", "tests", "transactions"),
-    [("hub_root,hub_random", 4, 300), pytest.param("hub_random", 1, 10_000, marks=pytest.mark.long)],
+    [("hub_root,hub_random", 4, 100), pytest.param("hub_random", 1, 10_000, marks=pytest.mark.long)],
 )
 def test_behind_the_root_complex_of_another_author(
     tmp_path: Path,

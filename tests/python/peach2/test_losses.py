@@ -215,7 +215,7 @@ def test_without_a_time_out_it_is_said_that_a_hub_waits() -> None:
     assert node.counts()["given_up"][0][:2] == (1, LATE)
 
 
-@pytest.mark.parametrize("engine", ["sim", pytest.param("rtl", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ["sim", pytest.param("rtl", marks=pytest.mark.long)])
 def test_a_reset_recovers_from_a_restart_of_the_host(engine: str) -> None:
     """With and without a time-out, also for another node's get; the time-out is unchanged afterwards."""
     hubs = Hubs("peach2-ring-4", engine)
