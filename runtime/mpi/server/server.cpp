@@ -246,9 +246,9 @@ void Server::put_blocked_outside() {
       if (state == State::native ? !blocks_in_mpi(rank, client) : counts(state) && !rests(rank, client))
         all_block = false;
     }
-  if (!all_block) mpi_progress_.clear();
-  if (!all_block || !have_progressed_mpi()) return;
+  if (all_block && !have_progressed_mpi()) return;
   mpi_progress_.clear();
+  if (!all_block) return;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     for (const Client& client : ranks_[rank].clients) {
       State expected = State::native;

@@ -56,6 +56,10 @@ def _times(report: Report) -> list[float]:
     return [job["virtual_time_us"] for job in report["jobs"]]
 
 
+def _times_alone(jobs: Jobs, *words: str) -> list[float]:
+    return [time for job in ("0", "1") for time in _times(jobs("--only", job, *words)[3])]
+
+
 @pytest.mark.parametrize("share", ["sub-channels:1:3", "time-slots:2:1"])
 def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, share: str) -> None:
     common = ("--share", share, "--compute", "none")
@@ -63,8 +67,8 @@ def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, sha
     code, output, errors, together = jobs(*common, *both)
     said = [f"{job}: rank {rank} of 4" for job in (0, 1) for rank in range(4)]
     assert (code, output) == (0, sorted([*said, "0: all right", "1: all right"])), errors
-    alone = [jobs(*common, "--only", job, *both)[3] for job in ("0", "1")]
-    assert _times(together) == [time for report in alone for time in _times(report)]
+    alone = _times_alone(jobs, *common, *both)
+    assert _times(together) == alone
     whole = jobs("--share", "none", "--compute", "none", "--only", "0", *both)[3]
     assert _times(whole)[0] < _times(together)[0]
     assert together["jobs"][0]["nodes"] == [0, 2, 4, 6] and together["jobs"][1]["nodes"] == [1, 3, 5, 7]
@@ -80,11 +84,11 @@ def test_what_a_job_does_inside_of_mpi_is_not_timed_by_others(
 ) -> None:
     common = ("--share", "sub-channels:1:3", "--compute", "none")
     both = ("--", build(PROGRAMS / "between.c"), str(tmp_path / "written"), ":", neighbour)
-    alone = [jobs(*common, "--only", job, *both)[3] for job in ("0", "1")]
+    alone = _times_alone(jobs, *common, *both)
     for _ in range(3):
         code, output, errors, together = jobs(*common, *both)
         assert (code, "0: all right" in output) == (0, True), errors
-        assert _times(together) == [time for report in alone for time in _times(report)]
+        assert _times(together) == alone
 
 
 # On a slow disk: a process waits for its child of vfork as for a disk.
@@ -129,10 +133,10 @@ def test_a_slow_disk_takes_no_virtual_time(jobs: Jobs, build: Callable[[Path], s
     (waits := tmp_path / "waits.c").write_text(_WAITS)
     common = ("--share", "sub-channels:1:3", "--compute", "none")
     both = ("--", build(synchronizes), str(tmp_path / "written"), ":", build(waits))
-    alone = [jobs(*common, "--only", job, *both)[3] for job in ("0", "1")]
+    alone = _times_alone(jobs, *common, *both)
     code, _, errors, together = jobs(*common, *both)
     assert code == 0, errors
-    assert _times(together) == [time for report in alone for time in _times(report)]
+    assert _times(together) == alone
 
 
 _POLLED = """#include <mpi.h>
