@@ -74,24 +74,12 @@ CommunicatorInfo place_on(MPI_Comm communicator) {
   return info;
 }
 
-/// Exchanges the members' world ranks.
+/// Exchanges the members' world ranks: MPICH 5.0.2 gives a topology on a part of its parent the group of all the parent's ranks.
 void ask_members(MPI_Comm communicator, CommunicatorInfo& info) {
-  int others = info.size;
-  if (info.between) PMPI_Comm_remote_size(communicator, &others);
   const int rank = process().rank();
-  std::vector<int> peers(static_cast<std::size_t>(others)), own;
-  PMPI_Allgather(&rank, 1, MPI_INT, peers.data(), 1, MPI_INT, communicator);
-  if (info.between) {
-    // Each group has the remote group's ranks: its first rank sends them back, so that each learns its own.
-    own.resize(static_cast<std::size_t>(info.size));
-    std::vector<int> counts(peers.size()), places(peers.size());
-    counts.front() = info.size;
-    PMPI_Allgatherv(peers.data(), info.rank == 0 ? others : 0, MPI_INT, own.data(), counts.data(), places.data(),
-                    MPI_INT, communicator);
-  } else {
-    own = peers;
-  }
-  set_members(info, {own.begin(), own.end()}, {peers.begin(), peers.end()});
+  std::vector<int> members(static_cast<std::size_t>(info.size));
+  PMPI_Allgather(&rank, 1, MPI_INT, members.data(), 1, MPI_INT, communicator);
+  set_members(info, {members.begin(), members.end()}, {});
 }
 
 void enter(MPI_Comm communicator, CommunicatorInfo& info, Origin origin, const char* made_by) {
@@ -108,6 +96,8 @@ bool followed(const std::vector<std::uint32_t>& members) {
 void adopt(MPI_Comm communicator, Origin origin, const char* made_by) {
   if (communicator == MPI_COMM_NULL || !process().joined()) return;
   CommunicatorInfo info = place_on(communicator);
+  // Their groups are right, and MPICH 5.0.2 hangs in MPI_Allgatherv on one that was split.
+  if (info.between) return adopt_by_groups(communicator, origin, made_by);
   process().natively([&] { return ask_members(communicator, info), MPI_SUCCESS; });
   enter(communicator, info, origin, made_by);
 }

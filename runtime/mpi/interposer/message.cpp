@@ -252,14 +252,33 @@ int Isendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatyp
               int send_tag, void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int source,
               int receive_tag, MPI_Comm comm, MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
-  if (communicator == nullptr || !sendable(*communicator, send, send_count, send_type, destination, send_tag) ||
-      !receivable(*communicator, receive, receive_count, receive_type, source, receive_tag))
+  if (communicator == nullptr) return native();
+  const bool sends = sendable(*communicator, send, send_count, send_type, destination, send_tag);
+  const bool receives = receivable(*communicator, receive, receive_count, receive_type, source, receive_tag);
+  if ((!sends && destination != MPI_PROC_NULL) || (!receives && source != MPI_PROC_NULL) || (!sends && !receives))
     return native();
-  *request =
-      make_request(receive_request(communicator, receive, receive_count, receive_type, source, receive_tag, comm));
-  MPI_Request sent = make_request(
-      send_request(communicator, Mode::standard, send, send_count, send_type, destination, send_tag, comm));
+  if (receives)
+    *request =
+        make_request(receive_request(communicator, receive, receive_count, receive_type, source, receive_tag, comm));
+  if (!sends) return MPI_SUCCESS;
+  auto made = send_request(communicator, Mode::standard, send, send_count, send_type, destination, send_tag, comm);
+  if (!receives) {
+    made->finish = [finish = std::move(made->finish)](const Reply& reply) {
+      Outcome outcome = finish(reply);
+      outcome.source = MPI_PROC_NULL;
+      return outcome;
+    };
+    *request = make_request(std::move(made));
+    return MPI_SUCCESS;
+  }
+  MPI_Request sent = make_request(std::move(made));
   return Request_free([] { return MPI_SUCCESS; }, &sent);
+}
+
+int Isendrecv_replace(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int destination, int send_tag,
+                      int source, int receive_tag, MPI_Comm comm, MPI_Request* request) {
+  return Isendrecv(native, buffer, count, type, destination, send_tag, buffer, count, type, source, receive_tag, comm,
+                   request);
 }
 
 int Probe(Native native, int source, int tag, MPI_Comm comm, MPI_Status* status) {

@@ -112,7 +112,7 @@ std::string Server::state_text(unsigned rank, Client& client) {
                  : "outside MPI, waits for the end of thread " + name_of(rank, other->slot);
     }
     const std::int64_t tenths = quiet_ns(rank, client) / 100'000'000;  // of a second
-    if (tenths == 0) return "computing, or blocked outside MPI";
+    if (tenths <= 0) return "computing, or blocked outside MPI";
     return "computing or spinning: " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) +
            " s of processor time since the last MPI call that takes time; virtual time waits for it";
   }

@@ -231,6 +231,22 @@ bool Server::have_progressed_mpi() {
   });
 }
 
+/// Ends a round of the blocked threads; true if each has had enough. A call may need several messages there and back, as the first one
+/// between two ranks does, and on a busy machine a rank may get a processor once per message.
+bool Server::have_had_rounds() {
+  constexpr unsigned kRounds = 8;
+  bool enough = true;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (Client& client : ranks_[rank].clients)
+      if (state_of(rank, client) == State::native) {
+        NativeCall& call = client.native_call;
+        enough = enough && call.rounds >= kRounds;
+        ++call.rounds;
+        call.first_ns = call.used_ns;
+      }
+  return enough;
+}
+
 /// Marks threads that block in an MPI call without the fabric as outside, if no running thread could end the call.
 void Server::put_blocked_outside() {
   const bool awaited = any_client([&](unsigned rank, const Client& client) {
@@ -248,7 +264,7 @@ void Server::put_blocked_outside() {
     }
   if (all_block && !have_progressed_mpi()) return;
   mpi_progress_.clear();
-  if (!all_block) return;
+  if (!all_block || !have_had_rounds()) return;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     for (const Client& client : ranks_[rank].clients) {
       State expected = State::native;

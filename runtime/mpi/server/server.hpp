@@ -136,9 +136,10 @@ class Server {
   /// whether it slept between the last two.
   struct NativeCall {
     std::uint64_t borders = 0;
-    std::int64_t first_ns = 0, last_ns = 0;
+    std::int64_t first_ns = 0, last_ns = 0, used_ns = 0;
     std::chrono::steady_clock::time_point looked{};
     bool sleeps = false;
+    unsigned rounds = 0;  ///< in which it was blocked after the parked ranks had progressed MPI
   };
   /// A thread of a rank.
   struct Client {
@@ -185,6 +186,7 @@ class Server {
   // server.cpp: the main loop, parking and resuming
   void take_parked();
   [[nodiscard]] bool have_progressed_mpi();
+  [[nodiscard]] bool have_had_rounds();
   void put_blocked_outside();
   void keep_mpi_progressing();
   [[nodiscard]] bool somebody_yields();

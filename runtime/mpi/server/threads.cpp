@@ -13,7 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using launch::Doing;
-constexpr std::int64_t kPolledNs = 5'000'000;             // an MPI call that uses more processor time waits by polling
+constexpr std::int64_t kPolledNs = 5'000'000;  // an MPI call that uses more processor time waits by polling
+constexpr std::int64_t kRoundNs = 250'000;     // or that uses more after the parked ranks have progressed MPI
 constexpr auto kCallLook = std::chrono::milliseconds(5);  // between two looks whether a thread sleeps in a call of MPI,
 constexpr auto kLook = std::chrono::milliseconds(100);    // and outside
 // A thread that sleeps at so many in a row delays no others. A starved one waits for a processor core at most of them.
@@ -239,10 +240,11 @@ bool Server::blocks_in_mpi(unsigned rank, Client& client) {
     call = {.borders = borders, .first_ns = used, .last_ns = used, .looked = now};
     return false;
   }
+  call.used_ns = used;
   if (now - call.looked >= kCallLook)
     call.sleeps =
         idle(used - std::exchange(call.last_ns, used), now - std::exchange(call.looked, now)) && !runs(rank, client);
-  return call.sleeps || used - call.first_ns > kPolledNs;
+  return call.sleeps || used - call.first_ns > (call.rounds == 0 ? kPolledNs : kRoundNs);
 }
 
 /// Processor time of a thread since its last MPI call, as of the last sample.

@@ -50,6 +50,18 @@ static void split(void) {
   MPI_Comm_free(&parent);
 }
 
+static void split_where_groups_alternate(void) {
+  const int last = ranks - 1, other = last % 2 != otherwise() ? last : last - 1;
+  MPI_Comm group, parent, part;
+  int me;
+  MPI_Comm_split(MPI_COMM_WORLD, otherwise(), -rank, &group);
+  MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, other, 5, &parent);
+  MPI_Comm_rank(parent, &me);
+  MPI_Comm_split(parent, me == 0, rank, &part);
+  show("part", part, 34);
+  free_all(3, (MPI_Comm[]){part, parent, group});
+}
+
 /* The ranks that share memory differ between MPI implementations: the result shows only that no rank is in a part if
  * it passes MPI_UNDEFINED. */
 static void split_by_type(void) {
@@ -155,6 +167,7 @@ const struct rule intercommunicators[] = {{"between-made-by-tags", made_by_tags}
                                           {"between-made-in-a-chain", made_in_a_chain},
                                           {"between-copied-in-other-orders", copied_in_other_orders},
                                           {"between-split", split},
+                                          {"between-split-where-groups-alternate", split_where_groups_alternate},
                                           {"between-split-by-type", split_by_type},
                                           {"between-created-and-merged", created_and_merged},
                                           {"between-collectives", collectives},

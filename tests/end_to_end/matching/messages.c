@@ -197,6 +197,54 @@ static void modes(void) {
   for (int i = 0; i < 6; i++) say("%d", seen[i]);
 }
 
+/* A non-blocking exchange, also one with nobody on one side, keeps its place among other messages. */
+#if MPI_VERSION >= 4
+static void exchanges(void) {
+  for (int replaces = 0; replaces < 2; replaces++) {
+    int first = 10 * rank + 1, second = 10 * rank + 2, seen[2] = {-1, -1}, both[2] = {10 * rank + 3, -1};
+    MPI_Request sent, taken, exchange;
+    /* Sends after a message. */
+    MPI_Isend(&first, 1, MPI_INT, right(), 7, MPI_COMM_WORLD, &sent);
+    if (replaces)
+      MPI_Isendrecv_replace(&second, 1, MPI_INT, right(), 7, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &exchange);
+    else
+      MPI_Isendrecv(&second, 1, MPI_INT, right(), 7, &seen[0], 1, MPI_INT, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &exchange);
+    MPI_Recv(&seen[0], 1, MPI_INT, left(), 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&seen[1], 1, MPI_INT, left(), 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    MPI_Wait(&exchange, MPI_STATUS_IGNORE);
+    say("sent %d, then %d", seen[0], seen[1]);
+    /* Receives before another receive. */
+    if (replaces)
+      MPI_Isendrecv_replace(&seen[0], 1, MPI_INT, MPI_PROC_NULL, 8, left(), 8, MPI_COMM_WORLD, &exchange);
+    else
+      MPI_Isendrecv(&first, 1, MPI_INT, MPI_PROC_NULL, 8, &seen[0], 1, MPI_INT, left(), 8, MPI_COMM_WORLD, &exchange);
+    MPI_Irecv(&seen[1], 1, MPI_INT, left(), 8, MPI_COMM_WORLD, &taken);
+    MPI_Send(&first, 1, MPI_INT, right(), 8, MPI_COMM_WORLD);
+    MPI_Send(&second, 1, MPI_INT, right(), 8, MPI_COMM_WORLD);
+    MPI_Wait(&taken, MPI_STATUS_IGNORE);
+    MPI_Wait(&exchange, MPI_STATUS_IGNORE);
+    say("received %d, then %d", seen[0], seen[1]);
+    /* Both ways, with ranks that use another function. */
+    if (otherwise())
+      MPI_Sendrecv(&both[0], 1, MPI_INT, right(), 9, &both[1], 1, MPI_INT, left(), 9, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
+    else if (replaces)
+      MPI_Isendrecv_replace(&both[0], 1, MPI_INT, right(), 9, left(), 9, MPI_COMM_WORLD, &exchange);
+    else
+      MPI_Isendrecv(&both[0], 1, MPI_INT, right(), 9, &both[1], 1, MPI_INT, left(), 9, MPI_COMM_WORLD, &exchange);
+    if (!otherwise()) MPI_Wait(&exchange, MPI_STATUS_IGNORE);
+    say("exchanged %d", both[replaces && !otherwise() ? 0 : 1]);
+    MPI_Isendrecv_replace(&both[0], 1, MPI_INT, MPI_PROC_NULL, 9, MPI_PROC_NULL, 9, MPI_COMM_WORLD, &exchange);
+    MPI_Wait(&exchange, MPI_STATUS_IGNORE);
+  }
+}
+#else
+static void exchanges(void) {
+  say("none before MPI 4");
+}
+#endif
+
 const struct rule messages[] = {{"none-overtakes", none_overtakes},
                                 {"receives-in-their-order", receives_in_their_order},
                                 {"communicators-apart", communicators_apart},
@@ -204,5 +252,6 @@ const struct rule messages[] = {{"none-overtakes", none_overtakes},
                                 {"cancelled", cancelled},
                                 {"to-oneself-and-nobody", to_oneself_and_nobody},
                                 {"persistent-starts", persistent_starts},
+                                {"exchanges", exchanges},
                                 {"modes", modes},
                                 {0}};

@@ -70,6 +70,7 @@ MESSAGES = {
     "Isendrecv": "Isendrecv(native, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, "
     "recvtag, comm, request)",
     "Sendrecv_replace": "Sendrecv_replace(native, buf, count, datatype, dest, sendtag, source, recvtag, comm, status)",
+    "Isendrecv_replace": "Isendrecv_replace(native, buf, count, datatype, dest, sendtag, source, recvtag, comm, request)",
     "Probe": "Probe(native, source, tag, comm, status)",
     "Iprobe": "Iprobe(native, source, tag, comm, flag, status)",
     "Mprobe": "Mprobe(native, source, tag, comm, message, status)",
