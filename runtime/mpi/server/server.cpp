@@ -234,7 +234,7 @@ bool Server::have_progressed_mpi() {
 /// Ends a round of the blocked threads; true if each has had enough. A call may need several messages there and back, as the first one
 /// between two ranks does, and on a busy machine a rank may get a processor once per message.
 bool Server::have_had_rounds() {
-  constexpr unsigned kRounds = 8;
+  constexpr unsigned kRounds = 4;
   bool enough = true;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     for (Client& client : ranks_[rank].clients)
