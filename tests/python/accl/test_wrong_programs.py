@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,21 @@ def test_what_another_rank_has_made_is_refused() -> None:
         with pytest.raises(InputError, match=text):
             run(lambda rank, what=what: program(rank, 0, what), 2)  # type: ignore[misc]
         run(lambda rank, what=what: program(rank, rank.rank, what), 2)  # type: ignore[misc]
+
+
+def test_what_another_run_has_made_is_refused() -> None:
+    """Its address may be that of another object."""
+    made: list[Any] = []
+    run(lambda rank: made.extend([four(rank), rank.create_communicator([0]), rank.nop(run_async=True)]), 1)
+    buffer, comm, request = made
+    uses: dict[str, Callable[[Rank], object]] = {
+        "copy: the buffer belongs to another run": lambda rank: rank.copy(four(rank), buffer, 4),
+        "barrier: the communicator belongs to another run": lambda rank: rank.barrier(comm=comm),
+        "nop: the request in waitfor belongs to another run": lambda rank: rank.nop(waitfor=[request]),
+    }
+    for text, use in uses.items():
+        with pytest.raises(InputError, match=text):
+            run(use, 1)
 
 
 def test_a_rank_outside_of_a_communicator_does_not_call_on_that_of_all_ranks() -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
+import thalweg
 from thalweg.systems.mpi_fpga.bench import COLLECTIVES
 from thalweg.systems.mpi_fpga.bounds import Network, collective_ticks, last_entry_ticks, message_ticks
 
@@ -199,6 +201,26 @@ def test_a_message_takes_one_route() -> None:
     network = Network(16, [(a, b, 10, 32.0) for a, b in torus(4, 4)], pcie_latency=7, pcie_rate=16.0)
     assert message_ticks(network, 0, 10, 3200) == 40 + 100
     assert message_ticks(network, 0, 10, 3200, host=True) == 40 + 200 + 14
+
+
+def test_an_all_to_all_without_data_sends_nothing() -> None:
+    network = Network(4, [(a, b, 10, 1.0) for a, b in ring(4)], pcie_latency=5)
+    assert collective_ticks(network, range(4), "alltoall", 0, host=True) == 10
+    (row,) = thalweg.measure("alltoall", "ring:4", sizes=[0])
+    assert row["bound_us"] <= row["time_us"]
+
+
+@pytest.mark.parametrize("rate_gbps", [0.1, 1, 2, 5])
+def test_a_slow_link_is_no_reason_to_be_below_the_bound(rate_gbps: float, tmp_path: Path) -> None:
+    """Nor is the closed form of a tree whose edges share links: nothing was measured."""
+    (cluster := tmp_path / "slow.toml").write_text(
+        f'[topology]\nshape = "ring"\nsize = [3]\n[link]\nrate_gbps = {rate_gbps}\n'
+    )
+    for operation in [*COLLECTIVES, "latency", "bandwidth"]:
+        sizes = {} if operation == "barrier" else {"sizes": [8, 64]}
+        for row in thalweg.measure(operation, cluster, **sizes):
+            assert row["bound_kernel_us"] <= row["time_kernel_us"], (operation, row["bytes"])
+    thalweg.measure("alltoall", "mpi-fpga-fattree-8", engine="model", sizes=[4096])
 
 
 def test_one_rank_needs_no_time() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from thalweg.spec import OPERATORS, SIZE, Datatype, Operator
-from thalweg.systems.mpi_fpga.reduction import DTYPES, combiner, evaluate, scan
+from thalweg.systems.mpi_fpga.reduction import DTYPES, combiner, evaluate, joined, scan, stacked
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 
@@ -81,3 +81,15 @@ def test_rules_for_nan_and_zeros() -> None:
     pairs = [np.array([pair], DTYPES[Datatype.PAIR_FLOAT64_INT32]) for pair in ((1.0, 4), (1.0, 2), (np.nan, 7))]
     assert located(pairs[0], pairs[1])["index"][0] == 2
     assert located(pairs[0], pairs[2])["index"][0] == 7
+
+
+@pytest.mark.parametrize(
+    "datatype", [Datatype.PAIR_FLOAT64_INT32, Datatype.PAIR_INT64_INT32, Datatype.PAIR_INT16_INT32]
+)
+def test_padding_is_kept(datatype: Datatype) -> None:
+    """NumPy's concatenate and stack leave it undefined."""
+    dtype = DTYPES[datatype]
+    parts = [np.frombuffer(bytes(range(3 * dtype.itemsize)), dtype) for _ in range(40)]
+    expected = b"".join(part.tobytes() for part in parts)
+    assert joined(parts).tobytes() == stacked(parts).tobytes() == expected
+    assert stacked(parts).shape == (40, 3)

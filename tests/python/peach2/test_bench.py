@@ -129,7 +129,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("operation", "options", "said"),
     [
-        ("put", {"sizes": "6"}, "a multiple of 4"),
+        ("put", {"sizes": "6"}, "a positive multiple of 4"),
         ("put", {"hops": 9}, "give 1 to 5"),
         ("put", {"by": "store", "source": "gpu"}, "--by store needs --source cpu"),
         ("reduce", {"sizes": "48"}, "multiple of 32"),

@@ -311,6 +311,22 @@ def test_within_a_rank(tmp_path: Path) -> None:
     assert np.array_equal(out.array, np.arange(100, dtype=np.int32) ** 2)
 
 
+def test_a_buffer_of_another_run(tmp_path: Path) -> None:
+    source = tmp_path / "app.cl"
+    source.write_text("__kernel void app(__global int* out) { out[0] = 1; }")
+    first, second = Run("smi-noctua", ranks=1), Run("smi-noctua", ranks=1)
+    own = first.buffer(0, np.zeros(1, np.int32), name="own")
+    second.buffer(0, np.zeros(1, np.int32))
+    with pytest.raises(InputError, match="argument out is buffer own of another run"):
+        second.kernel(source, "app", 0, out=own)
+        second.run()
+    first.kernel(source, "app", 0, out=own)
+    first.run()
+    assert own.array[0] == 1
+    with pytest.raises(InputError, match="cannot hold Python objects"):
+        first.buffer(0, np.array([None]))
+
+
 def test_same_run_twice(tmp_path: Path) -> None:
     results = [alone(tmp_path, "__kernel void app(int N) { for (int i = 0; i < N; ++i); }", N=77)[0] for _ in range(2)]
     assert results[0] == results[1]

@@ -43,6 +43,7 @@ class KernelStream:
     rank: int
     number: int
     name: str
+    _run: object = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

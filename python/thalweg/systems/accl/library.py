@@ -235,7 +235,7 @@ class Rank:
         words = [len(boards), rank]
         for board in boards:
             words += [0x7F00_0001, 5500 + board, 0, 0, board, self._run.options.buffer_bytes]
-        return Communicator(self._append(words), boards, rank)
+        return Communicator(self._append(words), boards, rank, self._run)
 
     def create_communicator(self, ranks: Sequence[int]) -> Communicator | None:
         """Makes a communicator of some ranks. All its members must call this, in the same order.
@@ -336,6 +336,8 @@ class Rank:
                 raise InputError(f"{name}: {type(place).__name__} instead of a Buffer or a Stream")
             if isinstance(place, Buffer) and place.rank._board != self._board:
                 raise InputError(f"{name}: the buffer belongs to rank {place.rank.rank}, not to rank {self._board}")
+            if isinstance(place, Buffer):
+                self._check_run(f"{name}: the buffer", place.rank._run)
         words = [int(scenario), word(name, "count", count), comm.address, word(name, "the other rank or root", root)]
         words += [word(name, "function", function), word(name, "tag", tag)]
         types = {type_of(place) for place in operands if place is not None}
@@ -377,6 +379,8 @@ class Rank:
             raise InputError(
                 f"{name}: waitfor has a request of rank {other.rank.rank}; all must be of rank {self._board}"
             )
+        for before in waitfor:
+            self._check_run(f"{name}: the request in waitfor", before.rank._run)
         request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), words=words)
         self._run.submit(request, self._board, self._port)
         if not request.done:
@@ -384,6 +388,11 @@ class Rank:
         if not run_async:
             request.wait()
         return request
+
+    def _check_run(self, what: str, run: object) -> None:
+        """Raises InputError if an object is of another run, where its address may be another object's."""
+        if run is not self._run:
+            raise InputError(f"{what} belongs to another run")
 
     def _among(self, name: str, comm: Communicator | None) -> Communicator:
         if comm is ALL:
@@ -396,6 +405,7 @@ class Rank:
             raise InputError(
                 f"{name}: the communicator belongs to rank {comm.boards[comm.rank]}, not to rank {self._board}"
             )
+        self._check_run(f"{name}: the communicator", comm._run)
         return comm
 
     def _size(self, common: dict[str, Any]) -> int:
@@ -570,9 +580,8 @@ class Rank:
         if word("a stream", "its depth", depth) < 1:
             raise InputError(f"a stream of {depth} words; must be at least 1")
         number = word("kernel_port", "pair" if what in ("commands", "status") else "stream", number)
-        return KernelStream(
-            self._board, self._network.kernel_stream(self._board, what, number, depth, name), name or what
-        )
+        made = self._network.kernel_stream(self._board, what, number, depth, name)
+        return KernelStream(self._board, made, name or what, self._run)
 
     def start(
         self,
@@ -615,6 +624,10 @@ class Rank:
             Unknown kernel, or a missing, unknown or invalid argument.
         """
         given = {**(arguments or {}), **more}
+        for key, each in given.items():
+            if isinstance(each, Buffer | KernelStream):
+                run = each.rank._run if isinstance(each, Buffer) else each._run
+                self._check_run(f"kernel {name}: argument {key}", run)
         memories = {
             key: Memory(each.rank.rank, each.host, each.address, each.array.nbytes, each.array.dtype.name)
             if isinstance(each, Buffer)

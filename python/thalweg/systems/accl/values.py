@@ -329,8 +329,8 @@ class Communicator:
         Address in the exchange memory, which kernels pass to the engine.
     """
 
-    def __init__(self, address: int, boards: Sequence[int], rank: int) -> None:
-        self.address, self.boards, self.rank = address, tuple(boards), rank
+    def __init__(self, address: int, boards: Sequence[int], rank: int, run: object = None) -> None:
+        self.address, self.boards, self.rank, self._run = address, tuple(boards), rank, run
 
     @property
     def size(self) -> int:
@@ -360,7 +360,7 @@ def array_of(elements: npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
     """Returns a one-dimensional copy. Raises InputError if these are no elements of a supported type."""
     try:
         found = np.array(elements, None if dtype is None else native(dtype)).reshape(-1)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InputError(f"not an array of elements: {error}") from None
     return found.astype(native(found.dtype), copy=False)
 

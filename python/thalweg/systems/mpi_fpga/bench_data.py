@@ -92,7 +92,7 @@ def _reduced(plan: CollectivePlan, algorithm: Algorithm, operands: np.ndarray, g
             parts.append(
                 reduction.evaluate(Algorithm.TREE, plan.operator, plan.datatype, block[:, piece], order.top, order)
             )
-    return np.concatenate(parts)
+    return reduction.joined(parts)
 
 
 def right(plan: CollectivePlan, algorithm: Algorithm, inputs: Sequence[np.ndarray], run: Timed) -> bool:
@@ -101,22 +101,21 @@ def right(plan: CollectivePlan, algorithm: Algorithm, inputs: Sequence[np.ndarra
         sent = np.stack(inputs).reshape(plan.ranks, plan.ranks, -1)
         return np.array_equal(np.stack(run.results).reshape(sent.shape), sent.swapaxes(0, 1))
     if plan.operation in ("scan", "exscan"):
-        prefixes = reduction.scan(plan.operator, plan.datatype, np.stack(inputs), plan.operation == "scan")
+        prefixes = reduction.scan(plan.operator, plan.datatype, reduction.stacked(inputs), plan.operation == "scan")
         return all(
             np.array_equal(result.view("u1"), np.ascontiguousarray(prefix).view("u1"))
             for result, prefix in zip(run.results, prefixes, strict=True)
             if prefix.size
         )
     if plan.operation in REDUCTIONS:
-        operands = np.stack([part.view("u1") for part in inputs]).view(plan.dtype)
-        expected = _reduced(plan, algorithm, operands, run.groups)
+        expected = _reduced(plan, algorithm, reduction.stacked(inputs), run.groups)
     elif plan.operation in ("broadcast", "scatter"):
         expected = inputs[plan.root]
     else:
         expected = np.concatenate(inputs)
     expected_bytes = np.ascontiguousarray(expected).view("u1")
     if plan.operation in ("scatter", "reduce_scatter"):
-        return np.array_equal(np.concatenate(run.results).view("u1"), expected_bytes)
+        return np.array_equal(reduction.joined(run.results).view("u1"), expected_bytes)
     return all(np.array_equal(result.view("u1"), expected_bytes) for result in run.results if result.size)
 
 

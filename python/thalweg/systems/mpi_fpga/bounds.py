@@ -30,12 +30,13 @@ alltoall    as scatter and gather, for every rank; and every block uses at least
 message     one route, whose first link carries all: d + m/b
 
 Host to host, PCIe's latency is added at both ends, and B is at most the rate of PCIe and the DMA. The time of a flit in the
-last router is not counted, so one flit more or less in m/B does not matter.
+last router is not counted, so one flit more or less in m/B does not matter; on links on which a flit takes longer than that,
+it is subtracted, since a flit arrives the latency after its start. Without data, an alltoall sends nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, prod
@@ -84,6 +85,8 @@ class Network:
     """Number of nodes without host, which are the last ones."""
     grid: tuple[int, ...] = ()
     """Nodes per dimension of a grid, the first dimension fastest; empty: no grid."""
+    first_flit: float = 0
+    """Ticks that a flit takes on the slowest link beyond those in the last router."""
     _known: dict[int, Ticks] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -103,6 +106,7 @@ class Network:
             min(dma, config.host.pcie_bytes_per_tick),
             config.switches,
             tuple(config.grid),
+            max(0.0, FLIT_BYTES / min((rate for *_, rate in links), default=inf) - ROUTER_CYCLES),
         )
 
     @cached_property
@@ -307,23 +311,33 @@ def collective_ticks(
     """
     if len(members) == 1:
         return 0.0
-    ranks = _Ranks(network, members, size, host)
-    bounds = {
-        "barrier": lambda: float(max(ranks.distance(r).max() for r in ranks.each)),
-        "broadcast": lambda: ranks.spread(root),
-        "reduce": lambda: ranks.combine(root),
-        "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.each), *map(ranks.combine, ranks.each)),
-        "gather": lambda: max(ranks.collect(root), ranks.sent(root)),
-        "allgather": lambda: max(*map(ranks.spread, ranks.each), *map(ranks.collect, ranks.each)),
-        "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.each), *map(ranks.combine, ranks.each)),
-        "alltoall": lambda: max(
-            ranks.carry(), ranks.cross(), *map(ranks.distribute, ranks.each), *map(ranks.collect, ranks.each)
-        ),
-        "scan": lambda: ranks.upwards(inclusive=True),
-        "exscan": lambda: ranks.upwards(inclusive=False),
-        "scatter": lambda: max(ranks.distribute(root), ranks.received(root)),
-    }
-    return bounds[operation]() + (2 * network.pcie_latency if host else 0)
+
+    def of(size: int) -> float:
+        ranks = _Ranks(network, members, size, host)
+        bounds = {
+            "barrier": lambda: float(max(ranks.distance(r).max() for r in ranks.each)),
+            "broadcast": lambda: ranks.spread(root),
+            "reduce": lambda: ranks.combine(root),
+            "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.each), *map(ranks.combine, ranks.each)),
+            "gather": lambda: max(ranks.collect(root), ranks.sent(root)),
+            "allgather": lambda: max(*map(ranks.spread, ranks.each), *map(ranks.collect, ranks.each)),
+            "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.each), *map(ranks.combine, ranks.each)),
+            "alltoall": lambda: max(
+                ranks.carry(), ranks.cross(), *map(ranks.distribute, ranks.each), *map(ranks.collect, ranks.each)
+            ),
+            "scan": lambda: ranks.upwards(inclusive=True),
+            "exscan": lambda: ranks.upwards(inclusive=False),
+            "scatter": lambda: max(ranks.distribute(root), ranks.received(root)),
+        }
+        return bounds[operation]()
+
+    own = 2 * network.pcie_latency if host else 0
+    return own if size == 0 and operation == "alltoall" else own + _less_first_flit(network, size, of)
+
+
+def _less_first_flit(network: Network, size: int, of: Callable[[int], float]) -> float:
+    """Returns the bound `of` a size, less the time of a flit on a slow link."""
+    return of(size) if not network.first_flit else max(of(size) - network.first_flit, of(0))
 
 
 def last_entry_ticks(network: Network, members: Sequence[int], operation: str, size: int, root: int = 0) -> float:
@@ -335,22 +349,26 @@ def last_entry_ticks(network: Network, members: Sequence[int], operation: str, s
     """
     if len(members) == 1:
         return 0.0
-    ranks = _Ranks(network, members, size, host=True)
-    own = size / network.pcie_rate
-    bounds = {
-        "barrier": lambda: float(min(ranks.distance(r).max() for r in ranks.each)),
-        "broadcast": lambda: own,
-        "reduce": lambda: own,
-        "allreduce": lambda: min(map(ranks.spread, ranks.each)),
-        "gather": lambda: min((len(members) - 1) * own, float(ranks.to_others(root, size / ranks.out).min())),
-        "allgather": lambda: min(map(ranks.spread, ranks.each)),
-        "scatter": lambda: own,
-        "reduce_scatter": lambda: min(map(ranks.distribute, ranks.each)),
-        "alltoall": lambda: min(map(ranks.distribute, ranks.each)),
-        "scan": lambda: own,
-        "exscan": lambda: own,
-    }
-    return float(bounds[operation]()) + 2 * network.pcie_latency
+
+    def of(size: int) -> float:
+        ranks = _Ranks(network, members, size, host=True)
+        own = size / network.pcie_rate
+        bounds = {
+            "barrier": lambda: float(min(ranks.distance(r).max() for r in ranks.each)),
+            "broadcast": lambda: own,
+            "reduce": lambda: own,
+            "allreduce": lambda: min(map(ranks.spread, ranks.each)),
+            "gather": lambda: min((len(members) - 1) * own, float(ranks.to_others(root, size / ranks.out).min())),
+            "allgather": lambda: min(map(ranks.spread, ranks.each)),
+            "scatter": lambda: own,
+            "reduce_scatter": lambda: min(map(ranks.distribute, ranks.each)),
+            "alltoall": lambda: min(map(ranks.distribute, ranks.each)),
+            "scan": lambda: own,
+            "exscan": lambda: own,
+        }
+        return float(bounds[operation]())
+
+    return _less_first_flit(network, size, of) + 2 * network.pcie_latency
 
 
 def message_ticks(network: Network, source: int, destination: int, size: int, host: bool = False) -> float:
@@ -358,4 +376,5 @@ def message_ticks(network: Network, source: int, destination: int, size: int, ho
     rate = max(rate for tail, _, _, rate in network.links if tail == source)
     if host:
         rate = min(rate, network.pcie_rate)
-    return int(network.between(source, [destination])[0]) + size / rate + (2 * network.pcie_latency if host else 0)
+    own = int(network.between(source, [destination])[0]) + (2 * network.pcie_latency if host else 0)
+    return own + _less_first_flit(network, size, lambda bytes_: bytes_ / rate)

@@ -216,11 +216,27 @@ def _doubling(combine: Combine, operands: Array) -> Array:
     return partial[0]
 
 
+# NumPy's own functions leave the padding of pairs undefined.
+
+
+def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Returns the concatenation of arrays of one type, with the padding within their elements."""
+    whole: np.ndarray = np.concatenate([np.ascontiguousarray(array).view("u1") for array in arrays]).view(
+        arrays[0].dtype
+    )
+    return whole
+
+
+def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Returns arrays of one length and type as rows, with the padding within their elements."""
+    return joined(arrays).reshape(len(arrays), -1)
+
+
 def _halving(combine: Combine, operands: Array) -> Array:
     half = len(operands) // 2
     if half == 0:
         return operands[0]  # type: ignore[no-any-return]
-    return _halving(combine, np.stack([combine(operands[r], operands[r + half]) for r in range(half)]))
+    return _halving(combine, stacked([combine(operands[r], operands[r + half]) for r in range(half)]))
 
 
 def evaluate(

@@ -289,7 +289,9 @@ class Node:
     def copy(self, to: Memory, to_at: int, source: Memory, source_at: int, count: int) -> Operation:
         """Copies `count` bytes between memories of this node without the hub, as processor and GPUs do."""
         for memory in (to, source):
-            if not isinstance(memory, Memory) or memory.hubs is not self.hubs or memory.node != self.number:
+            if isinstance(memory, Memory) and memory.hubs is not self.hubs:
+                raise InputError(f"copy() of node {self.number}: {_named(memory)} belongs to other hubs")
+            if not isinstance(memory, Memory) or memory.node != self.number:
                 raise InputError(f"copy() of node {self.number} needs memories of this node, not {_named(memory)}")
         places = whole("to_at", to_at), whole("source_at", source_at)
         return self._op("copy", to.number, places[0], source.number, places[1], whole("count", count))

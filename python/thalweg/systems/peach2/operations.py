@@ -118,7 +118,7 @@ def put(
     one_of("place of descriptors", descriptors, ("ram", "host"))
     wanted = parse_sizes(sizes)
     if bad := [size for size in wanted if size % 4 or not 0 < size <= 1 << 28]:
-        raise InputError(f"a put of {bad[0]} bytes; the size must be a multiple of 4, at most 256M")
+        raise InputError(f"a put of {bad[0]} bytes; the size must be a positive multiple of 4, at most 256M")
     if by == "store" and (source == "gpu" or max(wanted) > MOST_STORED):
         raise InputError(f"--by store needs --source cpu and at most {MOST_STORED} bytes")
     if by == "copies" and source == "cpu":
@@ -252,7 +252,7 @@ def reduce(
     wanted = parse_sizes(sizes)
     most = (1 << 28) // cluster.node.contexts
     if bad := [size for size in wanted if size % RECORD or not 0 < size <= most]:
-        raise InputError(f"{bad[0]} bytes; the size must be a multiple of {RECORD} (a record), at most {most}")
+        raise InputError(f"{bad[0]} bytes; the size must be a positive multiple of {RECORD} (a record), at most {most}")
     if not 1 <= at_least("nodes", nodes, 1) <= cluster.topology.nodes:
         raise InputError(f"{nodes} nodes; {cluster.name} has {cluster.topology.nodes}")
     at_least("seed", seed, 0)

@@ -2,7 +2,8 @@
 """Lower bounds in us of channels, collectives and stencil steps: elements over the slowest part of the path, plus link
 latencies.
 
-The pipelines of transport kernels are not included.
+The pipelines of transport kernels are not included. A packet arrives the link's latency after its start, so the first one's
+time on the link is subtracted where it is longer than those pipelines.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from thalweg.systems.smi.cluster import Cluster
 
 POINT_BYTES = 4  #: bytes per point of the stencil
 TO_NORTH, TO_EAST, TO_SOUTH, TO_WEST = range(4)  #: ports of the stencil
+PIPELINE_CYCLES = 4  #: from a push to a pop at least, apart from links: endpoints, FIFOs and kernels
 VECTOR = 16  #: points per cycle from a bank (section 5.4.2)
 
 
@@ -37,6 +39,11 @@ def packet_cycles(cluster: Cluster) -> float:
     return 8 * cluster.node.packet_bytes * cluster.mhz / (cluster.link.gbit_s * 1e3)
 
 
+def _first_packet_us(cluster: Cluster) -> float:
+    """Returns the time of a packet on a link beyond the pipelines."""
+    return max(0.0, packet_cycles(cluster) - PIPELINE_CYCLES) / cluster.mhz
+
+
 def push_paths(cluster: Cluster, peer: int, senders: int) -> list[list[tuple[int, int]]]:
     """Returns the paths from the first `senders` endpoints of rank 0 to another rank."""
     return [_path(cluster, 0, peer, endpoint) for endpoint in range(senders)]
@@ -48,7 +55,8 @@ def push_us(cluster: Cluster, elements: int, size: int, peer: int, senders: int 
     paths = push_paths(cluster, peer, senders)
     share = max(Counter(link for path in paths for link in path).values())
     rate = elements_per_us(cluster, size, share, cluster.node.circuits) * senders / share
-    return (len(paths[0]) * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / rate
+    carried = max(0.0, max(0, elements - senders) / rate - _first_packet_us(cluster))
+    return (len(paths[0]) * cluster.link.latency_ns) / 1e3 + carried
 
 
 def collective_us(cluster: Cluster, operation: str, elements: int, size: int, far: int, ranks: int) -> float:
@@ -56,7 +64,8 @@ def collective_us(cluster: Cluster, operation: str, elements: int, size: int, fa
 
     In scatter and gather, the root's kernel handles one element per cycle of those of all ranks.
     """
-    one = far * cluster.link.latency_ns / 1e3 + max(0, elements - 1) / elements_per_us(cluster, size)
+    carried = max(0.0, max(0, elements - 1) / elements_per_us(cluster, size) - _first_packet_us(cluster))
+    one = far * cluster.link.latency_ns / 1e3 + carried
     if operation in ("scatter", "gather"):
         return max(one, (elements * ranks - 1) / cluster.mhz)
     return one

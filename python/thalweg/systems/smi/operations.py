@@ -188,7 +188,7 @@ def _sizes(sizes: Sizes, element: str, most: int = 1 << 26) -> list[int]:
     requested = parse_sizes(sizes)
     if bad := [size for size in requested if size % BYTES[element] or not 0 < size <= most]:
         raise InputError(
-            f"{bad[0]} bytes; the size must be a multiple of {BYTES[element]} (an element), at most {most}"
+            f"{bad[0]} bytes; the size must be a positive multiple of {BYTES[element]} (an element), at most {most}"
         )
     return requested
 
@@ -229,7 +229,8 @@ def push(
     peer = peer_at(cluster, hops)
     links = len({path[0] for path in bounds.push_paths(cluster, peer, senders)})
     if bad := [size for size in requested if size % (senders * BYTES[element])]:
-        raise InputError(f"{bad[0]} bytes are less than an element for each of {senders} senders")
+        each = senders * BYTES[element]
+        raise InputError(f"{bad[0]} bytes; {senders} senders of {element} need a multiple of {each}")
 
     def once(size: int, record: bool = False) -> BenchmarkRun:
         return pushes(cluster, element, size // BYTES[element] // senders, peer, senders, engine, record)

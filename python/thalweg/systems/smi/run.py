@@ -267,10 +267,12 @@ class Run:
         Raises
         ------
         InputError
-            The rank or the bank does not exist.
+            The rank or the bank does not exist, or the array holds Python objects.
         """
         self._is_rank(rank)
         assert isinstance(self.cluster, Cluster)
+        if np.asarray(array).dtype.hasobject:
+            raise InputError("a buffer cannot hold Python objects; give an array of numbers")
         if not 0 <= bank < self.cluster.node.banks:
             raise InputError(f"bank is {bank}; a rank of {self.cluster.name} has {self.cluster.node.banks}")
         made = Buffer(rank, name or str(len(self._buffers)), bank, np.ascontiguousarray(array))
@@ -453,6 +455,8 @@ class Run:
                 raise InputError(
                     f"{where}: argument {argument.name} is {'a pointer; give a buffer' if argument.pointer else f'{argument.type}, not a buffer'}"
                 )
+            if not any(value is each for each in self._buffers):
+                raise InputError(f"{where}: argument {argument.name} is buffer {value.name} of another run")
             return value
         if isinstance(value, bytes):
             return value
