@@ -242,7 +242,7 @@ bool Server::have_had_rounds() {
         NativeCall& call = client.native_call;
         enough = enough && call.rounds >= kRounds;
         ++call.rounds;
-        call.first_ns = call.used_ns;
+        call.first_ns = processor_ns(rank, client);
       }
   return enough;
 }

@@ -132,11 +132,11 @@ class Server {
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
 
  private:
-  /// MPI call in which a thread was sampled: `borders` identifies it; processor time at the first and the last look, and
-  /// whether it slept between the last two.
+  /// MPI call in which a thread was sampled: `borders` identifies it; processor time at the first look, or at the last
+  /// round's end, and at the last look, and whether it slept between the last two.
   struct NativeCall {
     std::uint64_t borders = 0;
-    std::int64_t first_ns = 0, last_ns = 0, used_ns = 0;
+    std::int64_t first_ns = 0, last_ns = 0;
     std::chrono::steady_clock::time_point looked{};
     bool sleeps = false;
     unsigned rounds = 0;  ///< in which it was blocked after the parked ranks had progressed MPI

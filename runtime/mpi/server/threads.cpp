@@ -240,7 +240,6 @@ bool Server::blocks_in_mpi(unsigned rank, Client& client) {
     call = {.borders = borders, .first_ns = used, .last_ns = used, .looked = now};
     return false;
   }
-  call.used_ns = used;
   if (now - call.looked >= kCallLook)
     call.sleeps =
         idle(used - std::exchange(call.last_ns, used), now - std::exchange(call.looked, now)) && !runs(rank, client);

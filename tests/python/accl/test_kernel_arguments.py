@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,14 @@ def loops() -> Kernels:
 def test_arguments(loops: Kernels, arguments: dict[str, Any], what: str) -> None:
     with pytest.raises(InputError, match=what):
         alone(lambda rank: rank.start(loops, "plain", arguments))
+
+
+@pytest.mark.parametrize("make", [lambda rank: rank.create_buffer(1, "int32"), lambda rank: rank.kernel_stream()])
+def test_an_argument_of_another_run(loops: Kernels, make: Callable[[Rank], Any]) -> None:
+    """Its address or number may be that of another object."""
+    made = alone(make)
+    with pytest.raises(InputError, match="kernel plain: argument out belongs to another run"):
+        alone(lambda rank: rank.start(loops, "plain", count=1, out=made))
 
 
 @pytest.fixture(scope="module")

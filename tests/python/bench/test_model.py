@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import thalweg
 from thalweg.cli import main
 from thalweg.systems.mpi_fpga import bounds, model
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -77,6 +78,12 @@ def test_a_message_takes_what_the_simulator_measures(tmp_path: Path) -> None:
         times.append([row["time_us"] for row in json.loads(file.read_text())["rows"]])
     assert times[1] == pytest.approx(times[0], rel=0.15)  # packets have headers, and channels pause between packets
     assert all(closed < simulated for simulated, closed in zip(*times, strict=True))
+
+
+def test_a_closed_form_below_a_bound_is_no_wrong_measurement() -> None:
+    """It ignores that edges of a tree share links."""
+    (row,) = thalweg.measure("alltoall", "mpi-fpga-fattree-8", engine="model", sizes=[4096])
+    assert row["share"] > 1
 
 
 def test_no_algorithm_of_a_closed_form(capsys: pytest.CaptureFixture[str]) -> None:

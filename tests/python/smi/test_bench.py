@@ -46,6 +46,16 @@ def test_a_kernel_pushes_an_element_a_cycle() -> None:
     assert row["verified"] and row["time_us"] == pytest.approx(row["bound_us"], rel=0.02)
 
 
+@pytest.mark.parametrize("gbit_s", [0.1, 0.25, 1.0])
+def test_a_slow_link_is_no_reason_to_be_below_the_bound(gbit_s: float) -> None:
+    noctua = Cluster.load("smi-noctua")
+    links = {name: link.model_copy(update={"gbit_s": gbit_s}) for name, link in noctua.links.items()}
+    slow = dataclasses.replace(noctua, links=links)
+    for operation, options in (("push", {"element": "char", "hops": 3}), ("push", {"senders": 1}), ("reduce", {})):
+        for row in thalweg.measure(operation, slow, sizes=[8, 400], **options):
+            assert row["verified"] and row["bound_us"] <= row["time_us"]
+
+
 def test_four_kernels_use_both_cables_to_a_neighbour() -> None:
     """A link of 40 Gb/s carries 24 bytes of doubles in 32; ranks 0 and 1 have two."""
     (row,) = thalweg.measure("push", "smi-noctua", sizes="256K", element="double", senders=4)

@@ -136,12 +136,6 @@ def _check_node(hubs: object, number: int) -> None:
         raise InputError(f"node {number} does not exist; the last one is {hubs._sim.nodes - 1}")
 
 
-def _named(memory: object) -> str:
-    if not isinstance(memory, Memory):
-        return shown(memory)
-    return f"memory {memory.number} of node {memory.node}"
-
-
 @dataclass(frozen=True)
 class Reduction:
     """A reduction by a calculator.
@@ -280,19 +274,23 @@ class Node:
         self.hubs._keep(self.number, "kernel", kernel, duration, ranges)
         return kernel
 
+    def _named(self, memory: object) -> str:
+        """What a call was given instead of a memory of this node."""
+        if not isinstance(memory, Memory):
+            return shown(memory)
+        return f"memory {memory.number} of node {memory.node}" + " of other hubs" * (memory.hubs is not self.hubs)
+
     def flush(self, gpu: Memory) -> Operation:
         """Makes all writes that have arrived visible to a GPU of this node: the processor reads a word of its memory."""
         if gpu not in self.gpus:
-            raise InputError(f"flush() of node {self.number} needs one of its GPUs' memories, not {_named(gpu)}")
+            raise InputError(f"flush() of node {self.number} needs one of its GPUs' memories, not {self._named(gpu)}")
         return self._op("flush", gpu.number - 1)
 
     def copy(self, to: Memory, to_at: int, source: Memory, source_at: int, count: int) -> Operation:
         """Copies `count` bytes between memories of this node without the hub, as processor and GPUs do."""
         for memory in (to, source):
-            if isinstance(memory, Memory) and memory.hubs is not self.hubs:
-                raise InputError(f"copy() of node {self.number}: {_named(memory)} belongs to other hubs")
-            if not isinstance(memory, Memory) or memory.node != self.number:
-                raise InputError(f"copy() of node {self.number} needs memories of this node, not {_named(memory)}")
+            if not isinstance(memory, Memory) or memory.hubs is not self.hubs or memory.node != self.number:
+                raise InputError(f"copy() of node {self.number} needs memories of this node, not {self._named(memory)}")
         places = whole("to_at", to_at), whole("source_at", source_at)
         return self._op("copy", to.number, places[0], source.number, places[1], whole("count", count))
 

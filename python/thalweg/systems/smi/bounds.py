@@ -55,7 +55,7 @@ def push_us(cluster: Cluster, elements: int, size: int, peer: int, senders: int 
     paths = push_paths(cluster, peer, senders)
     share = max(Counter(link for path in paths for link in path).values())
     rate = elements_per_us(cluster, size, share, cluster.node.circuits) * senders / share
-    carried = max(0.0, max(0, elements - senders) / rate - _first_packet_us(cluster))
+    carried = max(0.0, (elements - senders) / rate - _first_packet_us(cluster))
     return (len(paths[0]) * cluster.link.latency_ns) / 1e3 + carried
 
 
@@ -64,7 +64,7 @@ def collective_us(cluster: Cluster, operation: str, elements: int, size: int, fa
 
     In scatter and gather, the root's kernel handles one element per cycle of those of all ranks.
     """
-    carried = max(0.0, max(0, elements - 1) / elements_per_us(cluster, size) - _first_packet_us(cluster))
+    carried = max(0.0, (elements - 1) / elements_per_us(cluster, size) - _first_packet_us(cluster))
     one = far * cluster.link.latency_ns / 1e3 + carried
     if operation in ("scatter", "gather"):
         return max(one, (elements * ranks - 1) / cluster.mhz)
