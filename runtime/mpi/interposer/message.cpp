@@ -257,22 +257,19 @@ int Isendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatyp
   const bool receives = receivable(*communicator, receive, receive_count, receive_type, source, receive_tag);
   if ((!sends && destination != MPI_PROC_NULL) || (!receives && source != MPI_PROC_NULL) || (!sends && !receives))
     return native();
-  if (receives)
-    *request =
-        make_request(receive_request(communicator, receive, receive_count, receive_type, source, receive_tag, comm));
-  if (!sends) return MPI_SUCCESS;
-  auto made = send_request(communicator, Mode::standard, send, send_count, send_type, destination, send_tag, comm);
-  if (!receives) {
-    made->finish = [finish = std::move(made->finish)](const Reply& reply) {
-      Outcome outcome = finish(reply);
-      outcome.source = MPI_PROC_NULL;
-      return outcome;
-    };
-    *request = make_request(std::move(made));
-    return MPI_SUCCESS;
+  std::unique_ptr<Request> made, sent;
+  if (receives) made = receive_request(communicator, receive, receive_count, receive_type, source, receive_tag, comm);
+  if (sends)
+    sent = send_request(communicator, Mode::standard, send, send_count, send_type, destination, send_tag, comm);
+  if (made && sent) {
+    made->post_sent = std::move(sent->post);
+    made->receives = false;  // an exchange cannot be cancelled
+  } else if (sent) {
+    made = std::move(sent);
+    made->finish = [](const Reply&) { return Outcome{.source = MPI_PROC_NULL}; };
   }
-  MPI_Request sent = make_request(std::move(made));
-  return Request_free([] { return MPI_SUCCESS; }, &sent);
+  *request = make_request(std::move(made));
+  return MPI_SUCCESS;
 }
 
 int Isendrecv_replace(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int destination, int send_tag,

@@ -30,7 +30,7 @@ int Sendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatype
              int receive_tag, MPI_Comm comm, MPI_Status* status);
 int Sendrecv_replace(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int destination, int send_tag,
                      int source, int receive_tag, MPI_Comm comm, MPI_Status* status);
-/// The request completes with the receive, if there is one; the message to send has been copied by then.
+/// The request completes when both messages have.
 int Isendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, int destination,
               int send_tag, void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int source,
               int receive_tag, MPI_Comm comm, MPI_Request* request);

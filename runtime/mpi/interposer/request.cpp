@@ -264,9 +264,14 @@ void write_status(MPI_Status* status, const Outcome& outcome) {
 }
 
 void Request::on_reply(const Reply& reply) {
-  outcome = finish(reply);
+  const bool of_sent = post_sent && reply.id == sent_id;
+  if (!of_sent) outcome = finish(reply);
+  done_at = std::max(done_at, reply.at);
+  if (--replies != 0) {
+    if (!of_sent) id = sent_id;
+    return;
+  }
   done = true;
-  done_at = reply.at;
   if (!detached) return;
   finish_native();
   free_native();
@@ -291,7 +296,12 @@ void Request::start() {
   done_at = process().clock();
   if (done) return;
   id = post();
+  replies = 1;
   process().listen(id, this);
+  if (!post_sent) return;
+  sent_id = post_sent();
+  ++replies;
+  process().listen(sent_id, this);
 }
 
 MPI_Request make_request(std::unique_ptr<Request> request) {

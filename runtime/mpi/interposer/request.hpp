@@ -41,6 +41,7 @@ class Request final : public ReplyHandler {
 
   std::function<int()> admit;  ///< returns an error if it cannot start now; empty: it always can
   Start post;                  ///< empty: it completes as soon as it starts
+  Start post_sent;             ///< of an exchange: posts the message that it sends besides; empty: it is none
   Finish finish;
   /// Native request to complete after the reply, if MPI itself moves the data; persistent if this is.
   MPI_Request native = MPI_REQUEST_NULL;
@@ -54,7 +55,8 @@ class Request final : public ReplyHandler {
   bool detached = false;  ///< freed by the program while active
   bool receives = false;
   std::uint64_t key = 0;  ///< key in the table of requests: the handle's, until the program frees it
-  std::uint64_t id = 0;
+  std::uint64_t id = 0, sent_id = 0;
+  unsigned replies = 0;  ///< outstanding
   Time done_at = 0;
   Outcome outcome;
 };

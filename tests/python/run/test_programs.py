@@ -16,6 +16,47 @@ def test_messages(run_program: Program) -> None:
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+_EXCHANGE = """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { LONG = 1 << 20 };
+int main(int argc, char** argv) {
+  int rank;
+  char *out = calloc(LONG, 1), *in = calloc(LONG, 1);
+  MPI_Request requests[2];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int nobody = 0; nobody < 2; nobody++) {
+    const int to = !nobody || rank == 0 ? 1 - rank : MPI_PROC_NULL, from = !nobody || rank == 1 ? 1 - rank : MPI_PROC_NULL;
+    const int sent = rank == 0 ? LONG : 1, received = rank == 0 ? 1 : LONG;
+    for (int form = 0; form < 2; form++) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double start = MPI_Wtime();
+      if (form) {
+        MPI_Isendrecv(out, sent, MPI_BYTE, to, 1, in, received, MPI_BYTE, from, 1, MPI_COMM_WORLD, requests);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
+      } else {
+        MPI_Irecv(in, received, MPI_BYTE, from, 1, MPI_COMM_WORLD, requests);
+        MPI_Isend(out, sent, MPI_BYTE, to, 1, MPI_COMM_WORLD, requests + 1);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      }
+      printf("%d %d %d %.3f\\n", form, rank, nobody, 1e6 * (MPI_Wtime() - start));
+    }
+  }
+  MPI_Finalize();
+}
+"""
+
+
+def test_an_exchange_takes_as_long_as_its_longer_half(run_program: Program) -> None:
+    run = run_program(_EXCHANGE, 2)
+    assert run.exit_code == 0, run.stderr
+    lines = [line.split() for line in sorted(run.stdout.splitlines())]
+    two, one = (dict[tuple[str, str], float](((w[1], w[2]), float(w[3])) for w in lines if w[0] == f) for f in "01")
+    assert len(two) == 4 and all(us > 100 for us in two.values())
+    assert one == pytest.approx(two, rel=1e-3)  # ranks leave the barriers some ticks apart
+
+
 def test_collectives(run_program: Program) -> None:
     run = run_program("collectives.c", 8)
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
