@@ -50,6 +50,7 @@ def test_no_difference(block: str, name: str, file: str, old: str, new: str, tmp
     assert proved(tmp_path, block, name, file, old, new)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mutant",

@@ -26,6 +26,7 @@ def test_every_mutant_fits_the_sources() -> None:
     assert {name: count for name, count in counts.items() if count != 1} == {}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name",
     [

@@ -37,6 +37,7 @@ def check(flow: str, both: bool, resets: int, seed: int) -> None:
     assert min(seen["cut"], seen["power"], seen["together"]) > 0
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("both", [False, True], ids=["one", "both"])
 @pytest.mark.parametrize("flow", FLOWS)

@@ -262,6 +262,7 @@ BUDGETED = {
 QUICK = {"common/skid-flit", "link/flow-margin"}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in QUICK else pytest.mark.long) for name in BUDGETED]
 )

@@ -74,6 +74,7 @@ def without_time(output: str) -> list[str]:
     return [line for line in output.splitlines() if not line.endswith(" s")]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("ranks", [4, 7])
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_same_verified_result_on_the_fabric(mpi: Mpi, build: Build, thalweg: Thalweg, name: str, ranks: int) -> None:
@@ -102,6 +103,7 @@ def test_any_number_of_ranks(mpi: Mpi, build: Build, name: str) -> None:
     assert results[0] == results[1] == results[2]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "lie"), [("cg", "halo"), ("cg", "sum"), ("mg", "halo"), ("mg", "sum"), ("is", "key"), ("is", "nothing")]
 )

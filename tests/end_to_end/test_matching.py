@@ -45,6 +45,7 @@ def check(mpi: Mpi, thalweg: Thalweg, rules: Path, ranks: int, times: int, *opti
         assert (run.exit_code, wrong) == (0, {}), run.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4, pytest.param(8, marks=pytest.mark.long)])
 def test_every_rule(mpi: Mpi, thalweg: Thalweg, rules: Path, ranks: int) -> None:

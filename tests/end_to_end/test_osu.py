@@ -49,6 +49,7 @@ def rows(output: str) -> dict[str, list[list[str]]]:
 KINDS = [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "sum")]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("ranks", "type", "op"),
     [pytest.param(ranks, *kind, marks=[pytest.mark.long] * (ranks == 7)) for ranks in (1, 2, 7) for kind in KINDS],

@@ -16,6 +16,7 @@ def run(thalweg: Thalweg, program: Path) -> tuple[str, dict[str, object]]:
     return done.stdout, done.report
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("options", [(), ("-Wl,-z,now",), ("-fno-plt",), ("-no-pie",)])
 def test_they_take_the_same_time(mpi: Mpi, thalweg: Thalweg, tmp_path: Path, options: tuple[str, ...]) -> None:
     source = [ROOT / "tests/end_to_end/profiling_names.c"]

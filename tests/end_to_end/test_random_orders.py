@@ -43,7 +43,7 @@ def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) ->
     assert check(mpi, thalweg, orders, ranks, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sequences_whose_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, orders: Path, seed: int) -> None:
     assert check(mpi, thalweg, orders, 7, seed, "--ranks-per-node", "3")
 

@@ -38,6 +38,7 @@ def test_a_hundred_programs(thalweg: Thalweg, program: Path, tmp_path: Path) -> 
     check(thalweg, program, tmp_path, 4, 3, 51, 100)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "per_node"), [(8, 2), (7, 3)])
 def test_programs_whose_ranks_share_nodes(

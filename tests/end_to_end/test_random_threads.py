@@ -38,6 +38,7 @@ def check(thalweg: Thalweg, program: Path, ranks: int, seed: int, count: int) ->
     assert first == second
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_few_programs(thalweg: Thalweg, program: Path, ranks: int, seed: int) -> None:

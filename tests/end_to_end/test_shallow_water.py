@@ -72,6 +72,7 @@ def test_a_refined_mesh_covers_the_same_sea() -> None:
         assert (finer.neighbours == kind).sum() == 5 * (of.neighbours == kind).sum()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("of, parts", [(mesh.base(), 1), (mesh.base(), 4), (mesh.base(), 48), (mesh.basin(6, 5), 3)])
 def test_kernels_compute_the_same_bits_as_numpy_on_any_number_of_boards(of: Mesh, parts: int) -> None:
     steps = 30
@@ -138,6 +139,7 @@ def measured(triangles: int, parts: int, steps: int = 5) -> tuple[boards.Result,
     return result, timing.model(cut, boards.DESIGNS["udp"])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("triangles, parts", [(6760, 1), (15_210, 3), (27_040, 4), (312_100, 48)])
 def test_where_elements_hide_the_communication_a_step_takes_what_equation_2_says(triangles: int, parts: int) -> None:
     result, expected = measured(triangles, parts)
@@ -167,6 +169,7 @@ def test_over_tcp_it_is_the_same_at_its_own_clock() -> None:
     assert result.cycles_a_step == pytest.approx(expected.equation_2, rel=0.05)
 
 
+@pytest.mark.long
 def test_hosts_exchange_the_same_and_the_pipeline_stalls_for_as_long_as_the_paper_implies() -> None:
     """Its section 4.3: 1 - elements / (latency x clock), with partitions of 6,000 to 7,000 elements, and 100 to 120 us."""
     of, steps = mesh.bay(27_040), 5

@@ -15,6 +15,7 @@ def program(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mpi.build([ROOT / "tests/end_to_end/thread_ends.c"], tmp_path_factory.mktemp("thread_ends") / "thread_ends")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "how",
     [
@@ -33,6 +34,7 @@ def test_the_program_ends_right(thalweg: Thalweg, program: Path, how: str) -> No
     assert (run.exit_code, run.stdout) == (0, "right\n"), run.stdout + run.stderr
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("how", "status", "line"),
     [
@@ -58,6 +60,7 @@ def wakers(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mpi.build([source], tmp_path_factory.mktemp("thread_wakers") / "thread_wakers")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("who", ["process", "signal", "timer", "thread", "pipe", "poll"])
 def test_a_thread_is_woken_from_outside(thalweg: Thalweg, wakers: Path, who: str) -> None:
     run = thalweg(2, "torus:2x2x2", [wakers, who], "--compute", "none", "--timeout", "60", timeout=20)

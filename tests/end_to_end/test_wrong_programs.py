@@ -33,6 +33,7 @@ def test_the_programs_own_status_is_returned(thalweg: Thalweg, misbehave: Path, 
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("what", "words"),
     [
@@ -58,6 +59,7 @@ def test_what_cannot_go_on_is_named(thalweg: Thalweg, misbehave: Path, what: str
         assert word in run.stderr, f"{word!r} is missing in: {run.stderr}"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -84,7 +86,7 @@ def test_wrong_command_lines(words: list[str], line: str) -> None:
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(option=st.sampled_from(["-n", "--cluster", "--compute", "--engine", "--mpi", "--timeout"]), value=WORDS)
 def test_any_value_of_an_option_gets_at_most_one_line(option: str, value: str) -> None:
     done = execute([sys.executable, "-m", "thalweg", "run", option, value, "--", "/nowhere/program"])

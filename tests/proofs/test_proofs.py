@@ -19,6 +19,7 @@ MUTANTS = [(proof, mutant) for proof in PROOFS for mutant in proof.mutants]
 QUICK = ("fifo_never_full", "arbiter_lowest_first", "flow_credit_lost", "rate_sends_too_soon", "route_not_reset")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("proof", "parameters"),
@@ -36,6 +37,7 @@ def test_proved(proof: Proof, parameters: ProofSet) -> None:
     assert results
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("proof", "mutant"),
@@ -100,7 +102,7 @@ def test_a_property_that_is_wrong_fails(
     assert printed.err.count("\n") == 1 and "properties are not proved" in printed.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_property_that_takes_too_long_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = tmp_path / "abc"
     endless.write_text("#!/bin/sh\nwhile :; do :; done\n")

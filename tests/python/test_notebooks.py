@@ -39,6 +39,7 @@ def execute(source: str, names: dict[str, Any]) -> str:
     return printed.getvalue() + ("" if value is None else repr(value) + "\n")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)

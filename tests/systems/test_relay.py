@@ -28,7 +28,7 @@ Done = subprocess.CompletedProcess[str]
 Python = Callable[..., Done]
 Thalweg = Callable[..., Done]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,6 @@ def exact(net: Fraction, core: Fraction, nodes: int) -> Fraction:
     return (at + 1) * core
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("net", "core", "ticks"),
     [
@@ -182,7 +181,6 @@ def test_clocks_of_any_ratio_cross_at_exact_ticks(
     assert compared.returncode == 0, compared.stdout + compared.stderr
 
 
-@pytest.mark.long
 def test_its_hardware_is_held_against_its_simulator(thalweg: Thalweg) -> None:
     compared = thalweg("rtl", "cosim", "--cluster", "ring.toml", "--runs", "200")
     assert compared.returncode == 0, compared.stdout + compared.stderr

@@ -88,7 +88,14 @@ def write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
     # Unchanged files keep their time stamps, which avoids recompilation; the file contains a hash of all parts.
     include = """printf '#include "%s"\\n' $$(ls *.cpp | grep {} Slow)"""
     first = "cat *.h *.cpp | sha256sum | sed 's#^#// #'"
-    gather = f"({first}; {include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > model.cc"
+    pragma = "echo '#pragma GCC {}'"
+    rare = [
+        pragma.format("push_options"),
+        pragma.format('optimize ("O0")'),
+        include.format(""),
+        pragma.format("pop_options"),
+    ]
+    gather = f"({first}; {include.format('-v')}; {'; '.join(rare)}) > model.cc"
     # addresses of long arrays in the top
     words = r"s#.*VlUnpacked<.*, [0-9]\{4,\}> \([A-Za-z0-9_]*\);#{reinterpret_cast<std::byte*>(\&root.\1), sizeof root.\1},#p"
     memories = f"sed -n '{words}' V*___024root.h > memories.inc"

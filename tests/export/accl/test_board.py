@@ -39,6 +39,7 @@ def exported_to(folder: Path, more: str = "", *, data_path: bool = False) -> Pat
     return folder / "board"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "data_path"),

@@ -186,6 +186,7 @@ def test_missing_package_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -43,6 +43,7 @@ def program_of(operations: list[dict[str, Any]]) -> metadata.Program:
     return metadata.of_values({"operations": operations}, "app")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("links", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_stands_by_itself(

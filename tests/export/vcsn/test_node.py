@@ -48,6 +48,7 @@ def test_stands_by_itself(exported: Path, lint: Callable[[Path], subprocess.Comp
     assert not any(str(ROOT) in path.read_text() for path in exported.rglob("*") if path.is_file())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_crossings(exported: Path, tmp_path: Path) -> None:
     """A FIFO's two pointers pass a synchronizer each, and its words are held; the reset passes one synchronizer per

@@ -267,6 +267,7 @@ def test_wrong_options_are_refused(cluster: str, options: dict[str, object], tex
         measure("b_eff", cluster, **options)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", ["streaming", "buffered"])
 def test_kernels_of_a_source_take_as_long(way: str) -> None:
     """They add the cycles in which their commands' 15 words leave; with streams also those of the memory's first word

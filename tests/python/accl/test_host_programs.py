@@ -52,6 +52,7 @@ def run(
     return done.returncode, done.stdout, done.stderr.splitlines()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long), 5])
 @pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
 def test_every_operation(program: Path, ranks: int, cluster: str) -> None:

@@ -15,6 +15,7 @@ CLUSTER = "accl-u280-udp"
 SOURCES = resource("runtime/accl/hpcc")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("ranks", [1, 9])
 @pytest.mark.parametrize("name", ["ptrans", "linpack"])
 def test_results_are_right(name: str, ranks: int) -> None:
@@ -32,6 +33,7 @@ def test_transports_give_the_same_factors(cluster: str) -> None:
     assert there["verified"] and there["residual"] == here["residual"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [4, 9])
 def test_an_optical_switch_joins_the_boards_across_the_diagonal(ranks: int) -> None:
     """Without the Ethernet switch's microsecond in each direction."""

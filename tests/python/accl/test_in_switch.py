@@ -30,6 +30,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("transport", ["udp", "rdma"])
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
 def test_random_programs(ranks: int, transport: str, seed: int) -> None:
@@ -72,6 +73,7 @@ def test_sizes(operation: str, ranks: int, count: int) -> None:
     assert result.lost == []
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(("ranks", "root"), [(2, 1), (7, 0), (8, 3)])

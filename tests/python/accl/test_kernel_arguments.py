@@ -52,6 +52,7 @@ def types() -> Kernels:
     return Kernels(SOURCES / "arguments.cpp")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "kernel, dtype, least, most",
     [

@@ -115,6 +115,7 @@ def test_pragmas_that_are_wrong(pragma: str, what: str, tmp_path: Path) -> None:
         alone(lambda rank: rank.start(kernels, "k", n=3).wait())
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "outer, bound, off, each",
     [

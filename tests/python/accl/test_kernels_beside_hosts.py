@@ -46,6 +46,7 @@ def run(program: list[str], ranks: int, what: str, *kernels: str, cluster: str =
     return done.returncode, done.stdout, done.stderr.splitlines()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranks", "cluster"), [pytest.param(1, "udp", marks=pytest.mark.long), (3, "udp"), (2, "rdma")]

@@ -33,6 +33,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("packet_bytes", "buffer_bytes", "senders"), CASES)
 def test_messages(packet_bytes: int, buffer_bytes: int, senders: int) -> None:
     count = ELEMENTS // senders

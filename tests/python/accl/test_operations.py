@@ -24,6 +24,7 @@ COMBINED = [
 """All combinations; all pairs of values in the quick tests."""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("ranks", "dtype", "transport"), COMBINED)
 def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
     """Each, with a random function, root and count, operands and results in either memory."""

@@ -19,6 +19,7 @@ def programs(seed: int, ranks: int, transport: str, number: int, steps: int) -> 
         check(f"{seed} {ranks} {transport} {turn}", ranks, transport, steps)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("ranks", RANKS)
 def test_random_programs(ranks: int, transport: str, seed: int) -> None:

@@ -34,6 +34,7 @@ def data_of(key: int, rank: int, count: int) -> Array:
     return np.random.default_rng([key, rank]).integers(-1000, 1000, count).astype(np.int32)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("transport", ["reliable", "rdma", "tcp", "tcp-untuned"])
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
 @pytest.mark.parametrize("buffers", [1, 2, 16])

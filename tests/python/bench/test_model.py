@@ -54,6 +54,7 @@ def test_parameters_are_the_clusters() -> None:
     assert (software.overhead, software.gap) == (440, 440)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("operation", [*bounds.OPERATIONS, "latency", "bandwidth"])
 def test_rows_say_what_they_are(operation: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, picture = tmp_path / "rows.json", tmp_path / "rows.svg"

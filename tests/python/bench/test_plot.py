@@ -21,6 +21,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("cluster", "operation", "sizes", "title"), CASES)
 def test_a_picture(cluster: str, operation: str, sizes: str, title: str, tmp_path: Path) -> None:
     picture = tmp_path / "picture.svg"

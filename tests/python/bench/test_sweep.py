@@ -58,6 +58,7 @@ def dask_threads() -> Iterator[Executor]:
         yield client.get_executor()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("made", [threads, forked, spawned, dask])
 def test_rows_are_those_without_an_executor(made: Callable[[], Any]) -> None:
     used = thalweg.load("vcsn-d5005")  # whose front is in C++, and cached

@@ -32,6 +32,7 @@ def proposed(shell: str, words: list[str]) -> list[str]:
     return [line.partition(",")[2].partition("\t")[0] for line in ask("fish_complete", " ".join(words), words[-1])]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
     ("words", "expected"),

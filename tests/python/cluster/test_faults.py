@@ -137,6 +137,7 @@ def _recovery(line: str) -> dict[str, float]:
     return dict(zip(("silent", "given_up", "resumed", "recovery"), map(float, found.groups()), strict=True))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", ["allreduce", "broadcast", "alltoall"])
 @pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2", "fattree:12"])

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from thalweg import cli
 from thalweg.rtl.project import Project
+from thalweg.spec import Datatype, Operator
 from thalweg.systems.mpi_fpga import rtl_engine
 from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.cosim import compare, with_few_rows
 
 CLUSTER = "ring:2"
+SUMS = {Datatype.FLOAT64: [Operator.SUM], Datatype.INT32: [Operator.SUM]}
 
 
 def cosim(cluster: str | Path, runs: int, seed: int) -> int:
@@ -20,12 +23,16 @@ def cosim(cluster: str | Path, runs: int, seed: int) -> int:
 
 
 @pytest.mark.slow
-def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cosim(CLUSTER, 3, seed) == 0, capsys.readouterr().err
+def test_random_sums(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With sums alone in the lanes, and hardware that is not optimized, as compiling it takes longer than it runs."""
+    monkeypatch.setattr(Project, "for_models", " -O0")
+    cluster = with_few_rows(Cluster.load(CLUSTER))
+    hardware = rtl_engine.in_rtl(cluster, compares=True, units=True, pairs=SUMS)
+    assert len(list(compare(cluster, hardware, seed, 3, 10_000, SUMS))) == 3
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("cluster", ["torus:2x2x2", "torus:3x3", "mpi-fpga-fattree-8"])
+@pytest.mark.parametrize("cluster", [CLUSTER, "torus:2x2x2", "torus:3x3", "mpi-fpga-fattree-8"])
 def test_many_random_programs(cluster: str, seed: int) -> None:
     assert cosim(cluster, 20, seed) == 0
 

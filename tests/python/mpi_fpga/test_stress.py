@@ -18,11 +18,11 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def program() -> Path:
     for command in (
-        ["cmake", "--preset", "test"],
-        ["cmake", "--build", "--preset", "test", "--target", "mpi_fpga_test"],
+        ["cmake", "--preset", "sanitize"],
+        ["cmake", "--build", "--preset", "sanitize", "--target", "mpi_fpga_test"],
     ):
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return ROOT / "build/test/tests/mpi_fpga_test"
+    return ROOT / "build/sanitize/tests/mpi_fpga_test"
 
 
 def operations(program: Path, test: str, runs: int) -> int:

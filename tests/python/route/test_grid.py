@@ -183,6 +183,7 @@ def test_a_large_torus_is_checked_in_seconds(capsys: pytest.CaptureFixture[str])
         NetworkHeader(destination=MAX_DESTINATIONS).pack()
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     "arguments, what",
     [

@@ -7,6 +7,7 @@ import pytest
 from programs import Thalweg as Program
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("cluster", ["torus:2x2x2", "fattree:12"])
 def test_program_goes_on_without_a_link(run_program: Program, cluster: str) -> None:
     cut = "12-14" if cluster == "fattree:12" else "0-1"

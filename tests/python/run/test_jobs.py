@@ -60,6 +60,7 @@ def _times_alone(jobs: Jobs, *words: str) -> list[float]:
     return [time for job in ("0", "1") for time in _times(jobs("--only", job, *words)[3])]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("share", ["sub-channels:1:3", "time-slots:2:1"])
 def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, share: str) -> None:
     common = ("--share", share, "--compute", "none")
@@ -79,6 +80,7 @@ def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, sha
     assert together["fallback"] == {}
 
 
+@pytest.mark.long
 def test_what_a_job_does_inside_of_mpi_is_not_timed_by_others(
     jobs: Jobs, build: Callable[[Path], str], neighbour: str, tmp_path: Path
 ) -> None:
@@ -196,6 +198,7 @@ int main(int argc, char** argv) {
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("share", ["sub-channels:1:3", "time-slots:1:2"])
 def test_several_messages_at_once_take_the_time_that_they_take_alone(
     jobs: Jobs, build: Callable[[Path], str], tmp_path: Path, share: str
@@ -209,6 +212,7 @@ def test_several_messages_at_once_take_the_time_that_they_take_alone(
     assert together == [line for job in ("0", "1") for line in jobs(*words[0], "--only", job, *words[1])[1]]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("algorithm", ["tree", "exchange"])
 @pytest.mark.parametrize("option", ["--algorithm", "--tuning"])
 def test_all_take_the_algorithms_that_are_wanted(
@@ -223,6 +227,7 @@ def test_all_take_the_algorithms_that_are_wanted(
     assert taken == {"job 0: MPI_COMM_WORLD": [algorithm], "job 1: MPI_COMM_WORLD": [algorithm]}
 
 
+@pytest.mark.long
 def test_ranks_are_late_as_alone(jobs: Jobs, neighbour: str) -> None:
     def run(*options: str) -> Report:
         code, _, errors, report = jobs(
@@ -237,6 +242,7 @@ def test_ranks_are_late_as_alone(jobs: Jobs, neighbour: str) -> None:
     assert min(_times(together)) > max(_times(run())) + 10
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["operators", "units"])
 def test_all_have_the_operators_in_the_switches(jobs: Jobs, build: Callable[[Path], str], name: str) -> None:
     example = ROOT / "examples/operators"
@@ -267,6 +273,7 @@ def test_one_that_is_no_mpi_program_does_not_hold_up_the_others(jobs: Jobs, neig
     assert code == 124 and "only 4 of 8 ranks called MPI_Init and MPI_Finalize" in errors
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

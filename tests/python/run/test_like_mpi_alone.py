@@ -26,11 +26,13 @@ def check(run_program: Program, folder: Path, source: str, ranks: int, *argument
     return run
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_communicators_of_a_part_of_the_ranks(run_program: Program, tmp_path: Path, ranks: int) -> None:
     check(run_program, tmp_path, "subsets.c", ranks)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("ranks", "seed"), [(3, 12345), (3, 7), (4, 12345)])
 def test_duplicates_of_two_parents_at_once(run_program: Program, ranks: int, seed: int) -> None:
     """The program checks its results."""
@@ -38,6 +40,7 @@ def test_duplicates_of_two_parents_at_once(run_program: Program, ranks: int, see
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_a_graph_whose_edges_other_ranks_name(run_program: Program, ranks: int) -> None:
     """The program knows the neighbours. MPICH alone finds wrong ones, over the transport used by a run, in three of
@@ -46,6 +49,7 @@ def test_a_graph_whose_edges_other_ranks_name(run_program: Program, ranks: int) 
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_sessions_alone(run_program: Program, tmp_path: Path, ranks: int) -> None:
     """Twice in one process, which finalizes MPI in between."""
@@ -54,11 +58,13 @@ def test_sessions_alone(run_program: Program, tmp_path: Path, ranks: int) -> Non
     assert run.report["offloaded"]["MPI_Scan"] == 2 * (ranks - 1)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_partitions_that_nobody_blocks_for(run_program: Program, tmp_path: Path, ranks: int) -> None:
     check(run_program, tmp_path, "partitions.c", ranks)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_statuses_bottom_and_buffers(run_program: Program, tmp_path: Path, ranks: int) -> None:
     check(run_program, tmp_path, "small_print.c", ranks)
@@ -95,6 +101,7 @@ def test_a_fatal_error_has_its_own_status(run_program: Program, error: str, stat
     assert f"thalweg: rank 1 was ended by MPI for a fatal error, with status {status}" in run.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "looks", ["MPI_Test(&request, &found, &status)", "MPI_Iprobe(1, 1, MPI_COMM_WORLD, &found, &status)"]
 )

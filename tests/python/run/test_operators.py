@@ -26,6 +26,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("ranks", [2, 5, 8])
 def test_the_network_computes_them_and_is_faster(example: Path, tmp_path: Path, ranks: int) -> None:
     def run(*options: str) -> Run:
@@ -106,6 +107,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("algorithm", ["tree", "exchange"])
 def test_units_convert_on_the_way(converted: Path, tmp_path: Path, algorithm: str) -> None:
     def run(units: Path) -> Run:
@@ -133,6 +135,7 @@ def test_units_are_between_host_and_switch() -> None:
     assert done.returncode == 125 and "user-defined units are between host and switch" in done.stderr
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

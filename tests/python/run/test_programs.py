@@ -75,6 +75,7 @@ def test_collectives(run_program: Program) -> None:
     assert in_network <= run.report["offloaded"].keys()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_blocks_of_different_sizes(run_program: Program, ranks: int) -> None:
     run = run_program("vectors.c", ranks, arguments=(str(ranks),))
@@ -122,6 +123,7 @@ def test_the_status_of_several_requests(run_program: Program) -> None:
     assert run.report["fallback"] == {}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [(), ("--ranks-per-node", "2")])
 def test_what_an_int_does_not_hold(run_program: Program, options: tuple[str, ...]) -> None:
     run = run_program("big.c", 4, *options)

@@ -12,6 +12,7 @@ from programs import Thalweg as Program
 PER_NODE = "--ranks-per-node"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("program", ["collectives.c", "messages.c", "nodes.c"])
 @pytest.mark.parametrize("per_node", [2, 3, 4, 8])
 def test_results(run_program: Program, program: str, per_node: int) -> None:
@@ -28,6 +29,7 @@ def test_results(run_program: Program, program: str, per_node: int) -> None:
         assert run.report["fallback"].keys() == (reasons if per_node < 8 else set())
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("ranks", "per_node"), [(8, 2), (8, 4), (7, 3), (5, 4)])
 def test_blocks_of_different_sizes(run_program: Program, ranks: int, per_node: int) -> None:
     run = run_program("vectors.c", ranks, PER_NODE, str(per_node), arguments=(str(10 * ranks + per_node),))

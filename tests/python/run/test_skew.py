@@ -26,6 +26,7 @@ int main(int c, char** v) {{
 WAITING = {"uniform": RANKS / (RANKS + 1) - 1 / 2, "exponential": 1 / 2 + 1 / 3 + 1 / 4}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("distribution", list(WAITING))
 def test_what_ranks_wait_is_what_the_distribution_says(run_program: Program, distribution: str) -> None:
     def sums(run: object) -> tuple[float, float]:

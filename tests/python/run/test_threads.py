@@ -77,6 +77,7 @@ def program(body: str, before: str = "") -> str:
     return f"{BEGIN}{before}int main(int c, char** v) {{ begin_threads(&c, &v); {body} return end(); }}"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("compute", ["none", "measured"])
 @pytest.mark.parametrize(
     ("body", "before"),

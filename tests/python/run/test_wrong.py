@@ -51,6 +51,7 @@ static void let_others_wait(void) {
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -163,6 +164,7 @@ FORKED = "if (fork() == 0) for (;;) pause();"
 CLONED = "if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) for (;;) pause();"  # keeps the socket of the rank open
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("child", "does", "said"),
     [
@@ -258,6 +260,7 @@ def test_an_abort_of_some_ranks_ends_the_run(run_program: Program) -> None:
     assert "rank 1 called MPI_Abort with code 8" in run.stderr
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("options", "command", "said"),
     [

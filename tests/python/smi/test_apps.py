@@ -44,6 +44,7 @@ stencil = load("stencil/stencil.py")
 gesummv = load("gesummv/gesummv.py")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name, ranks, checks", [("point_to_point", 2, 1), ("broadcast", 8, 8), ("stencil_halo", 8, 8)])
 def test_listings(name: str, ranks: int, checks: int, capsys: pytest.CaptureFixture[str]) -> None:
     host = str(APPS / f"listings/{name}.toml")

@@ -117,6 +117,7 @@ def test_latency_follows_from_one_hop() -> None:
         assert rows[f"smi.latency.{hops}"].measured == pytest.approx(published, rel=0.11)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", ["broadcast", "reduce", "scatter", "gather"])
 def test_collectives_give_each_kernel_its_elements(operation: str) -> None:

@@ -37,6 +37,7 @@ def run_of(tmp_path: Path, text: str, language: str, patience: int = 60) -> Run:
     return run
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "languages, text, line, says",
@@ -67,6 +68,7 @@ def test_a_fault_is_a_line(languages: str, text: str, line: int | str, says: str
         assert "\n" not in str(fault.value)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "loop",

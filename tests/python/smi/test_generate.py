@@ -73,6 +73,7 @@ def test_the_header_compiles(compiler: list[str], generated: Path) -> None:
     assert subprocess.run([generated / "uses"], check=False).returncode == 0
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "circuits"),

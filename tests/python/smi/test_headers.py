@@ -52,6 +52,7 @@ __kernel void app(__global double* out, SMI_Comm comm) {
 """
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", ["clang", "gcc"])
 @pytest.mark.parametrize("suffix, text", [(".c", C), (".cpp", CPLUSPLUS)])

@@ -117,6 +117,7 @@ def test_a_float_sum_has_the_documented_order(ranks: int, root: int, tmp_path: P
         assert got.tobytes() != given.sum(axis=0).tobytes()  # the order is one of several
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("op", "operator"), [("ADD", Operator.SUM), ("MAX", Operator.MAX), ("MIN", Operator.MIN)])
 @pytest.mark.parametrize(

@@ -232,6 +232,7 @@ def taken(source: Path, kernels: list[str]) -> dict[str, int]:
     return {kernel: result.cycle(0, kernel) for kernel in kernels}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("language, share", [("cl", 0.4), ("cpp", 0.4), ("c", 0.2)])
 def test_random_nests(language: str, share: float, tmp_path: Path, seed: int) -> None:

@@ -75,6 +75,7 @@ def test_halos_of_a_pair_by_hand() -> None:
 LARGE = [(192, 192), (320, 320), (512, 512), (512, 64)]  #: points whose simulation takes seconds
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(
     ("cluster", "grid", "banks", "points", "bound_by"),
     [

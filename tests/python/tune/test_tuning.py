@@ -108,6 +108,7 @@ def chosen(cluster: Cluster, operation: str, ranks: int, size: int) -> tuple[Alg
 LARGE = [name for name in presets("mpi-fpga") if Cluster.load(name).topology.hosts > 64]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name in LARGE else []) for name in presets("mpi-fpga")]

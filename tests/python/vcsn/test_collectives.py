@@ -87,6 +87,7 @@ def test_random_gathers_and_scatters_bring_all_blocks(seed: int = 1) -> None:
         assert row["verified"] and row["lost"] == 0, seed
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("nodes", [4, 9, 16])
 @pytest.mark.parametrize("late", [False, True])
 def test_a_gather_takes_what_equation_7_has(nodes: int, late: bool) -> None:
