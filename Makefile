@@ -6,7 +6,7 @@ SOURCES := $(shell find rtl sim runtime python/bindings tests benches apps examp
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
 unexport PYTHONDONTWRITEBYTECODE  # each process would compile all modules and tests anew
 
-.PHONY: help setup run check test sanitize test-long format stub examples site tune clean
+.PHONY: help setup run check test test-rest test-long format stub examples site tune clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,13 +26,13 @@ check:  ## formatting, lint, types, generated files, quick tests; minutes
 	@$(BIN)/python spec/generate.py --check
 	@$(BIN)/pytest -q -n 2 tests/python --ignore tests/python/run -m "not long and not slow and not serial"
 
-test:  ## everything but the long tests
+test:  ## everything but the long tests; of costly tests, some cases
 	@tools/setup test
 	@tools/test
 
-sanitize:  ## the C++ tests under the address and undefined-behaviour sanitizers; minutes
+test-rest:  ## what CI runs after it: the cases that it has not drawn, and C++ under the sanitizers
 	@tools/setup test
-	@tools/test sanitize
+	@tools/test rest
 
 test-long:  ## the long tests; SYSTEM=NAME: those of one system
 	@tools/setup test

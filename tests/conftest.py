@@ -47,22 +47,25 @@ def system_of(item: pytest.Item) -> str | None:
     return next((system for system in SYSTEMS if system in words), None)
 
 
-def _leave_most_to_the_long_tests(items: list[pytest.Item], all_are_long: bool) -> None:
-    """Of a test marked `sample(n)`, marks all but one in n of its cases `long`; others in each run, or by THALWEG_SEED."""
+def _draw(items: list[pytest.Item], all_are_long: bool) -> None:
+    """Of a test marked `sample(n)`, marks all but one in n of its cases, on average, `long` and `undrawn`: others in each run, or by
+    THALWEG_SEED."""
     run = os.environ.get("THALWEG_SEED") or os.environ.get("PYTEST_XDIST_TESTRUNUID")  # the same in all processes
     cases: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
         if (sample := item.get_closest_marker("sample")) and not item.get_closest_marker("long"):
             cases.setdefault((item.nodeid.partition("[")[0], *sample.args), []).append(item)
     for (name, share), those in cases.items():
-        random.Random(f"{run} {name}").shuffle(those)
-        for item in those[0 if all_are_long else -(-len(those) // share) :]:
+        draw = random.Random(f"{run} {name}")
+        draw.shuffle(those)
+        for item in those[0 if all_are_long else (len(those) + draw.randrange(share)) // share :]:
             item.add_marker(pytest.mark.long)
+            item.add_marker(pytest.mark.undrawn)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    _leave_most_to_the_long_tests(items, all_are_long="not long" not in config.option.markexpr)
+    _draw(items, all_are_long=config.option.markexpr.startswith("long"))
     if not (system := config.getoption("--system")):
         return
     others = [item for item in items if system_of(item) != system]

@@ -25,7 +25,12 @@ class SparseMemory {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint64_t size() const { return bytes_; }
 
-  /// Both throw std::out_of_range if the range exceeds the memory.
+  /// Throws std::out_of_range if the range exceeds the memory, as do read and write.
+  void require(std::uint64_t address, std::size_t bytes) const {
+    if (address > bytes_ || bytes > bytes_ - address)
+      throw std::out_of_range(name_ + " has " + std::to_string(bytes_) + " bytes; " + std::to_string(bytes) + " at " +
+                              std::to_string(address) + " are outside");
+  }
   void read(std::uint64_t address, std::span<std::byte> to) const {
     each_page(address, to.size(), [&](std::uint64_t page, std::size_t at, std::size_t from, std::size_t count) {
       const auto found = pages_.find(page);
@@ -63,9 +68,7 @@ class SparseMemory {
   /// Calls visit(page, offset in it, offset in the span, bytes) for each page of a range.
   template <class Visit>
   void each_page(std::uint64_t address, std::size_t bytes, Visit&& visit) const {
-    if (address > bytes_ || bytes > bytes_ - address)
-      throw std::out_of_range(name_ + " has " + std::to_string(bytes_) + " bytes; " + std::to_string(bytes) + " at " +
-                              std::to_string(address) + " are outside");
+    require(address, bytes);
     for (std::size_t done = 0; done < bytes;) {
       const std::size_t at = (address + done) % kPage, count = std::min(kPage - at, bytes - done);
       visit((address + done) / kPage, at, done, count);

@@ -55,7 +55,8 @@ def test_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert row["ports"]["out_data_o"]["activity"] > 0
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A single cycle moves nothing, and never fills the second register; a few thousand reach everything."""
     arguments = ["rtl", "test", "skid", "--coverage", "--seed", "9", "--json", f"{tmp_path}/c.json"]

@@ -27,15 +27,30 @@ CYCLES = 10_000
 ENOUGH = 200  #: runs, to include every load and pause of a stimulus
 
 
+def _chosen(request: pytest.FixtureRequest, fixture: str) -> list[tuple[Block, ParameterSet]]:
+    """What the chosen tests with a fixture are parametrized by."""
+    tests = [
+        item for item in request.session.items if isinstance(item, pytest.Function) and fixture in item.fixturenames
+    ]
+    return [
+        (test.callspec.params["block"], test.callspec.params["parameters"])
+        for test in tests
+        if hasattr(test, "callspec")
+    ]
+
+
 @pytest.fixture(scope="session")
-def programs(testrun_uid: str) -> Project:
-    """Built once per test run, by the first worker: all modules are elaborated for this, even if nothing has to be
-    compiled."""
+def programs(testrun_uid: str, request: pytest.FixtureRequest) -> Project:
+    """Those of the chosen tests, built once per test run, by the first worker: all modules are elaborated for this, even if
+    nothing has to be compiled."""
+    chosen, fifo = _chosen(request, "programs"), PROJECT.block("common/fifo")
+    if (fifo, quick(fifo)) not in chosen:
+        chosen.append((fifo, quick(fifo)))
     folder = PROJECT.build / "brought_up_to_date"
     with alone(folder):
         run = folder / "run"
         if not run.exists() or run.read_text() != testrun_uid:
-            PROJECT.build_tests(variant.values for variant in QUICK)
+            PROJECT.build_tests(chosen)
             run.write_text(testrun_uid)
     return PROJECT
 
@@ -43,9 +58,7 @@ def programs(testrun_uid: str) -> Project:
 @pytest.fixture(scope="session")
 def all_programs(request: pytest.FixtureRequest) -> Project:
     """The programs of the chosen tests: those of one system with --system."""
-    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
-    chosen = [test.callspec.params for test in tests if "all_programs" in test.fixturenames]
-    PROJECT.build_tests((variant["block"], variant["parameters"]) for variant in chosen)
+    PROJECT.build_tests(_chosen(request, "all_programs"))
     return PROJECT
 
 
@@ -70,6 +83,7 @@ def check(project: Project, block: Block, parameters: ParameterSet, runs: int, f
     assert silent == expected, f"the stimulus never moved {silent}: equality there says nothing"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("block", "parameters"), QUICK)
 def test_equal(programs: Project, block: Block, parameters: ParameterSet, seed: int) -> None:
@@ -106,6 +120,7 @@ def test_the_prelude_is_read_compiled(programs: Project) -> None:
     assert "prelude" not in read
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
 def test_lint(block: Block, parameters: ParameterSet) -> None:
     assert PROJECT.lint(block, parameters) == ""
@@ -131,6 +146,7 @@ def test_every_waiver_is_needed(folder: str, monkeypatch: pytest.MonkeyPatch) ->
         assert re.search(pattern, said), f"{kind} of {file}, {name} is not reported"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "wrong", "complaint"),
     [

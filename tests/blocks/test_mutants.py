@@ -40,6 +40,7 @@ def test_caught(name: str, seed: int) -> None:
     assert difference is not None, f"{name} survives from seed {seed} on"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_difference_is_shrunk_and_shown() -> None:
     """A read pointer that does not advance when a word arrives: one word in, then one in and one out, and the third

@@ -28,6 +28,7 @@ def synth(folder: Path, *arguments: str) -> Any:
     return result.get("rows", result)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "name", "known"),
@@ -51,6 +52,7 @@ def test_known_counts(block: str, name: str, known: dict[str, int], tmp_path: Pa
     assert row["dsp"] == 0 < row["lut"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_mapped_once_for_the_same_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synthesizer = Synthesizer(ROOT, tmp_path)

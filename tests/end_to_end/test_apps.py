@@ -141,6 +141,7 @@ def test_help(mpi: Mpi, build: Build, name: str) -> None:
     assert done.stdout.startswith(f"usage: {name} [options]")
 
 
+@pytest.mark.sample(2)
 def test_time_with_collectives_in_software_is_what_they_take_there(
     build: Build, thalweg: Thalweg, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def test_pi(mpi: Mpi, counter: Path, pi: Path, thalweg: Thalweg, tmp_path: Path)
     assert run.report["fallback"] == {}
 
 
+@pytest.mark.sample(2)
 def test_grid(mpi: Mpi, counter: Path, thalweg: Thalweg, tmp_path: Path) -> None:
     check("grid", mpi, counter, [sys.executable, ROOT / "examples/grid/grid.py"], thalweg, tmp_path)
 

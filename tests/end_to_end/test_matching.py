@@ -52,6 +52,7 @@ def test_every_rule(mpi: Mpi, thalweg: Thalweg, rules: Path, ranks: int) -> None
     check(mpi, thalweg, rules, ranks, 1, "--compute", "none")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_every_rule_where_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, rules: Path) -> None:
     """A split by type finds other ranks there: its result is not printed."""

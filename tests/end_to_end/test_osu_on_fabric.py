@@ -44,6 +44,7 @@ def check(
     return tables
 
 
+@pytest.mark.sample(2)
 def test_eight_ranks_all_operations(thalweg: Thalweg, osu: Path) -> None:
     tables = check(
         thalweg,

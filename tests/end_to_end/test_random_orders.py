@@ -36,6 +36,7 @@ def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *opti
     return True
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long), 5])
 def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
@@ -43,7 +44,8 @@ def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) ->
     assert check(mpi, thalweg, orders, ranks, 1)
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_sequences_whose_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, orders: Path, seed: int) -> None:
     assert check(mpi, thalweg, orders, 7, seed, "--ranks-per-node", "3")
 

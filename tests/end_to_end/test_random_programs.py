@@ -32,6 +32,7 @@ def check(
     assert len(run.report["offloaded"]) > 40, "not every form of every collective was in the network"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_hundred_programs(thalweg: Thalweg, program: Path, tmp_path: Path) -> None:
     """In seeds 51 and 131 an all-to-all without data began because another operation ended."""

@@ -49,6 +49,7 @@ def bits(values: NDArray[Any]) -> bytes:
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranks", "per_node", "count"),

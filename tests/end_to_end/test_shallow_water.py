@@ -169,7 +169,8 @@ def test_over_tcp_it_is_the_same_at_its_own_clock() -> None:
     assert result.cycles_a_step == pytest.approx(expected.equation_2, rel=0.05)
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_hosts_exchange_the_same_and_the_pipeline_stalls_for_as_long_as_the_paper_implies() -> None:
     """Its section 4.3: 1 - elements / (latency x clock), with partitions of 6,000 to 7,000 elements, and 100 to 120 us."""
     of, steps = mesh.bay(27_040), 5

@@ -19,6 +19,7 @@ def test_every_case_is_written_down(system: str) -> None:
     assert list(ticks.read(system)) == [case.command for case in ticks.cases(system)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.long)], ids=["quick", "all"])
 @pytest.mark.parametrize("system", ticks.SYSTEMS)

@@ -41,6 +41,7 @@ def faults(folder: Path, status: int) -> set[tuple[str, str]]:
     return {(crossing["end"].rpartition(".")[2], crossing["fault"]) for crossing in crossings if crossing["fault"]}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_hub(hub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A FIFO's two pointers pass a synchronizer each, and its words are held; the reset passes one synchronizer per
@@ -65,6 +66,7 @@ def test_hub(hub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert f"set_max_delay -datapath_only -from ${source} -to ${target} [get_property PERIOD ${source}]\n" in xdc
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "changes", "expected"),

@@ -102,7 +102,8 @@ def test_a_property_that_is_wrong_fails(
     assert printed.err.count("\n") == 1 and "properties are not proved" in printed.err
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_a_property_that_takes_too_long_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = tmp_path / "abc"
     endless.write_text("#!/bin/sh\nwhile :; do :; done\n")

@@ -73,6 +73,7 @@ def test_unchanged_kernels_are_compiled_once(tmp_path: Path, compilations: Calla
     assert second.library.read_bytes() == first.library.read_bytes()
 
 
+@pytest.mark.sample(2)
 def test_kernels_of_hls_are_compiled_once(tmp_path: Path, compilations: Callable[[], int]) -> None:
     (tmp_path / "scale.cpp").write_text(HLS)
     first, second = Kernels(tmp_path / "scale.cpp"), Kernels(tmp_path / "scale.cpp")

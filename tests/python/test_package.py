@@ -73,6 +73,7 @@ def test_the_picture_in_the_readme_is_the_cluster(tmp_path: Path) -> None:
     assert (tmp_path / "drawn.svg").read_text() == (ROOT / f"docs/images/{name}.svg").read_text()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
     """With the wheel's files other than the extension modules, which are copied instead of rebuilt."""

@@ -71,7 +71,8 @@ def test_pages_load_nothing_from_elsewhere_and_name_no_folder_of_this_machine(si
         assert str(ROOT) not in text, page
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
     for path in ROOT.iterdir():
         if path.name in ("python", "rtl", "runtime", "spec", "examples"):

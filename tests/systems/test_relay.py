@@ -28,7 +28,7 @@ Done = subprocess.CompletedProcess[str]
 Python = Callable[..., Done]
 Thalweg = Callable[..., Done]
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.undrawn]
 
 
 @pytest.fixture(scope="module")

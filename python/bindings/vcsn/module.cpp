@@ -383,8 +383,10 @@ NB_MODULE(_sim, module) {
       .def(
           "load",
           [](Bound& self, unsigned node, std::uint64_t address, std::size_t bytes) {
+            const auto& memory = self.network.memory(node);
+            memory.require(address, bytes);
             std::vector<std::byte> data(bytes);
-            self.network.memory(node).read(address, data);
+            memory.read(address, data);
             return nb::bytes(data.data(), data.size());
           },
           nb::arg("node"), nb::arg("address"), nb::arg("bytes"),

@@ -67,6 +67,7 @@ def with_own_operators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluste
     return export(folder / "small.toml", folder / "node", *own)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "exported_as",
     ["small", *(pytest.param(name, marks=pytest.mark.long) for name in ("exported", "indirect", "with_own_operators"))],

@@ -90,6 +90,7 @@ def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -
     assert simulate(exported, "thalweg_hub", "hub_traffic", seed, beside=["hub.vlt"], build_args=["--assert"]) == 4
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("modules", "tests", "transactions"),

@@ -119,6 +119,7 @@ def test_ranks_without_a_light_path_are_named(tmp_path: Path, transport: str) ->
             run(program, 4, str(file), time_out_us=0)
 
 
+@pytest.mark.sample(2)
 def test_a_kernel_that_waits_in_the_dark_hears_which_path_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The presets' mirrors connect boards 0 and 1, 2 and 3; ptrans exchanges blocks across the diagonal of a grid,
     ranks 1 and 2, here without switching the mirrors. Collectives report it, too, here without linpack's own check."""

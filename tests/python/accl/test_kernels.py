@@ -392,6 +392,7 @@ def test_a_source_without_kernels(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert capsys.readouterr().out.startswith(f"{source} has no kernel: ")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("compilers", ["clang", pytest.param("gcc", marks=pytest.mark.long)])
 def test_the_documentations_example_prints_what_stands_there(compilers: str) -> None:

@@ -60,7 +60,8 @@ def check(rows: Rows, folder: Path) -> None:
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_a_small_reproduction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If commands dominate, steps without receives take half the time, and those of hardware less."""
     monkeypatch.setattr(application, "WEAK", ((1, 1690), (2, 3121), (3, 6760)))

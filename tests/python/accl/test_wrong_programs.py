@@ -43,6 +43,11 @@ def four(rank: Rank) -> Buffer:
         (lambda rank: rank.create_buffer(3.5), "a buffer: its length is 3.5"),
         (lambda rank: rank.create_buffer(4, "nonsense"), "'nonsense' is not an element type"),
         (lambda rank: rank.create_buffer(["a"], "float32"), "not an array of elements"),
+        (
+            lambda rank: rank.create_buffer(np.array([1, 300]), "int8"),
+            "int64 elements are outside the range of int8, -128 to 127",
+        ),
+        (lambda rank: rank.create_buffer([float("nan")], "int32"), "float64 elements are outside|not an array"),
         (lambda rank: four(rank)[2], r"buffer\[2\]: the index of a buffer must be a slice"),
         (
             lambda rank: setattr(four(rank), "array", np.zeros(5)),

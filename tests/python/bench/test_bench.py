@@ -110,6 +110,14 @@ def test_fewer_ranks_than_nodes_and_any_root(measured: Bench, ranks: int, root: 
         assert all(row["verified"] and row["ranks"] == ranks for row in rows)
 
 
+def test_sizes_that_are_no_whole_elements_are_named(measured: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = measured("allreduce", "--cluster", "torus:2x2", "--sizes", "0,7,8", "--type", "int64")
+    assert [row["bytes"] for row in rows] == [0, 8]
+    assert capsys.readouterr().out.startswith(
+        "allreduce of 4 ranks on torus:2x2: sum of int64, without 7 B, no whole int64\n"
+    )
+
+
 def test_no_bound_is_printed_where_none_is_proved(measured: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     rows = measured("allreduce", "--cluster", "mesh:3x3", "--sizes", "64")
     assert rows[0]["bound_kernel_us"] is None and rows[0]["bound_us"] is None and rows[0]["verified"]

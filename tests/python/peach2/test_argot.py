@@ -53,6 +53,7 @@ def test_the_analytic_front_is_that_in_one_dimension(density: float) -> None:
     assert (found.half > 1.05) == (density < 1)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("cells", "sources"), [pytest.param(16, 1, marks=pytest.mark.long), (8, 4)])
 def test_ranks_give_the_same_bits_and_one_box_the_same_state(cells: int, sources: int) -> None:

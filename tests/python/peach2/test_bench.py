@@ -37,6 +37,7 @@ def test_a_put_is_right_and_above_its_bound(options: dict[str, str]) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_long_put_takes_nearly_all_that_a_link_can_carry() -> None:
     """Published for this hub between processors' memories: 3.5 GB/s, 95 % of the payload rate of packets of 256 bytes

@@ -14,6 +14,7 @@ from thalweg.systems.peach2.cluster import Cluster
 CLUSTER = "peach2-ring-4"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["rtl", "cosim", "--cluster", CLUSTER, "--runs", "3", "--seed", str(seed)]

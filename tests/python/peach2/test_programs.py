@@ -35,6 +35,7 @@ def test_random_programs(cluster: str, runs: int, seed: int) -> None:
     check(cluster, runs, seed)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_hundred_random_programs(seed: int) -> None:
     check("peach2-ring-4", 80, seed)

@@ -29,6 +29,7 @@ def of(rows: list[dict[str, Any]], what: str) -> dict[str, Any]:
     return next(row for row in rows if what in row["what"])
 
 
+@pytest.mark.sample(3)
 def test_rates_are_those_of_lanes_and_clocks(rows: list[dict[str, Any]]) -> None:
     lane = 5e9 * 8 / 10 / 8 / 1e9  # 5 GT/s of 8b/10b, in GB/s
     packet = 256 / (256 + 16 + 3 + 5)

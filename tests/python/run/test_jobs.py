@@ -80,7 +80,8 @@ def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, sha
     assert together["fallback"] == {}
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_what_a_job_does_inside_of_mpi_is_not_timed_by_others(
     jobs: Jobs, build: Callable[[Path], str], neighbour: str, tmp_path: Path
 ) -> None:
@@ -130,6 +131,7 @@ int main(int argc, char** argv) {
 """
 
 
+@pytest.mark.sample(2)
 def test_a_slow_disk_takes_no_virtual_time(jobs: Jobs, build: Callable[[Path], str], tmp_path: Path) -> None:
     (synchronizes := tmp_path / "synchronizes.c").write_text(_SYNCHRONIZES)
     (waits := tmp_path / "waits.c").write_text(_WAITS)
@@ -227,7 +229,8 @@ def test_all_take_the_algorithms_that_are_wanted(
     assert taken == {"job 0: MPI_COMM_WORLD": [algorithm], "job 1: MPI_COMM_WORLD": [algorithm]}
 
 
-@pytest.mark.long
+@pytest.mark.sample(4)
+@pytest.mark.slow
 def test_ranks_are_late_as_alone(jobs: Jobs, neighbour: str) -> None:
     def run(*options: str) -> Report:
         code, _, errors, report = jobs(
@@ -253,6 +256,7 @@ def test_all_have_the_operators_in_the_switches(jobs: Jobs, build: Callable[[Pat
         assert bool(report["fallback"]) == (not options)
 
 
+@pytest.mark.sample(2)
 def test_reproducible_bits_are_those_of_a_run(jobs: Jobs, build: Callable[[Path], str], tmp_path: Path) -> None:
     program = build(PROGRAMS / "bits.c")
     run = thalweg_run(tmp_path, 4, "ring:9", [program, "alike"], "--reproducible")

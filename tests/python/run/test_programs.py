@@ -140,6 +140,7 @@ def test_more_than_two_gigabytes(run_program: Program) -> None:
     assert (row["in"], row["bytes"]) == ("network", 2**31 + 5)
 
 
+@pytest.mark.sample(2)
 def test_odd_numbers_of_ranks(run_program: Program) -> None:
     for ranks in (2, 3, 7):
         run = run_program("messages.c", ranks)
@@ -151,6 +152,7 @@ def test_one_rank(run_program: Program) -> None:
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+@pytest.mark.sample(2)
 def test_ranks_that_come_back_from_mpi_are_no_deadlock(run_program: Program) -> None:
     """The last rank to return finds the others waiting: between two polls of the server, often enough in 400 turns."""
     run = run_program(

@@ -36,6 +36,7 @@ def bits(run_program: Program) -> Program:
     return run
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ranks", [3, pytest.param(8, marks=pytest.mark.long)])
 def test_the_same_bits_on_every_shape_in_every_placement(bits: Program, ranks: int) -> None:
     cases = list(itertools.islice(zip(SHAPES, itertools.cycle(PLACEMENTS), itertools.cycle(SETTINGS)), len(SHAPES)))

@@ -41,6 +41,7 @@ def test_what_ranks_wait_is_what_the_distribution_says(run_program: Program, dis
     assert fabric < 1.02 * sums(plain)[1], "waiting is counted as communication"
 
 
+@pytest.mark.sample(2)
 def test_the_seed_decides(run_program: Program) -> None:
     runs = [run_program(SUMS, RANKS, "--skew", f"uniform:{US}:{seed}").report for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]

@@ -121,6 +121,7 @@ def test_a_thread_starts_at_its_creator_s_time_and_is_joined_at_its_end(run_prog
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+@pytest.mark.sample(2)
 def test_time_waits_for_threads_that_are_seen_asleep_or_start_late(run_program: Program) -> None:
     """Rank 0's first thread sleeps for moments more than two seconds apart, and waits for another one between them. Then
     it creates a thread that has not started when it is sampled. Rank 1's message, sent at 1 ms, arrives after that."""
@@ -165,6 +166,7 @@ def test_time_waits_for_threads_that_are_seen_asleep_or_start_late(run_program: 
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+@pytest.mark.sample(2)
 def test_a_thread_that_spins_holds_up_nobody_for_ever(run_program: Program) -> None:
     """Rank 0's thread waits without a call for a variable that the first thread sets after a message of rank 1."""
     spin = "static volatile int set; static void* spin(void* x) { while (!set); communicate(0); return NULL; }"

@@ -94,6 +94,7 @@ def test_a_short_message_waits_for_a_circuit() -> None:
     assert ran.right and away == pytest.approx(times["packet", 0], rel=0.05)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_bandwidth_does_not_depend_on_the_distance() -> None:
     """Section 5.3.1: at least 91 % of 35 Gb/s; and of 30 Gb/s with three doubles per packet."""

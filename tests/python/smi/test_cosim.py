@@ -22,6 +22,7 @@ def unoptimized(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Project, "for_models", " -O0")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["rtl", "cosim", "--cluster", CLUSTER, "--runs", "6", "--seed", str(seed)]

@@ -70,6 +70,7 @@ def digest(file: str | Path) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_one_build_runs_on_all_clusters(tmp_path: Path) -> None:
     source, count = tmp_path / "app.cl", 7

@@ -64,6 +64,7 @@ def stand_still(seeds: range, folder: Path) -> None:
         assert found in [circle[i:] + circle[:i] for i in range(len(circle))], f"seed {seed}: {circle}\n{stuck.value}"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_programs_end_with_every_element_in_its_place(tmp_path: Path) -> None:
     end(range(100), tmp_path)

@@ -22,6 +22,7 @@ def unoptimized(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Project, "for_models", " -O0")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.usefixtures("unoptimized")
 @pytest.mark.parametrize("cluster", CLUSTERS)

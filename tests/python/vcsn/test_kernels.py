@@ -323,3 +323,11 @@ def test_a_kernel_that_waits_for_what_a_restart_ended_is_named() -> None:
     server = cluster.servers[0]
     with pytest.raises(FabricStopped, match="kernel 0 of node 1 waits for a step that a restart ended"):
         run(network, {server: cluster.server_tables[server]}, restarts, kernels=[Kernel(1, waits())])
+
+
+def test_nothing_is_beyond_the_end_of_a_memory() -> None:
+    network = Network(Cluster.load("vcsn-d5005"))
+    with pytest.raises(IndexError, match="are outside"):
+        network.load(0, 0, 1 << 50)
+    with pytest.raises(IndexError, match="are outside"):
+        network.store(0, 1 << 60, b"1")

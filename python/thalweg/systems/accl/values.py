@@ -357,11 +357,18 @@ def native(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def array_of(elements: npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
-    """Returns a one-dimensional copy. Raises InputError if these are no elements of a supported type."""
+    """Returns a one-dimensional copy. Raises InputError if these are no elements of a supported type, or out of its range."""
     try:
+        given = np.asarray(elements)
         found = np.array(elements, None if dtype is None else native(dtype)).reshape(-1)
     except (OverflowError, TypeError, ValueError) as error:
         raise InputError(f"not an array of elements: {error}") from None
+    if found.dtype.kind == "i" and given.dtype.kind in "uif":
+        range_ = np.iinfo(found.dtype)
+        if not ((given >= range_.min) & (given <= range_.max)).all():  # NumPy wraps them; NaN is outside, too
+            raise InputError(
+                f"{given.dtype} elements are outside the range of {found.dtype}, {range_.min} to {range_.max}"
+            )
     return found.astype(native(found.dtype), copy=False)
 
 
