@@ -28,15 +28,12 @@ ENOUGH = 200  #: runs, to include every load and pause of a stimulus
 
 
 def _chosen(request: pytest.FixtureRequest, fixture: str) -> list[tuple[Block, ParameterSet]]:
-    """What the chosen tests with a fixture are parametrized by."""
+    """The variants of the chosen tests that have the fixture."""
     tests = [
         item for item in request.session.items if isinstance(item, pytest.Function) and fixture in item.fixturenames
     ]
-    return [
-        (test.callspec.params["block"], test.callspec.params["parameters"])
-        for test in tests
-        if hasattr(test, "callspec")
-    ]
+    cases = [test.callspec.params for test in tests if hasattr(test, "callspec")]
+    return [(case["block"], case["parameters"]) for case in cases if "block" in case]
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +80,7 @@ def check(project: Project, block: Block, parameters: ParameterSet, runs: int, f
     assert silent == expected, f"the stimulus never moved {silent}: equality there says nothing"
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("block", "parameters"), QUICK)
 def test_equal(programs: Project, block: Block, parameters: ParameterSet, seed: int) -> None:

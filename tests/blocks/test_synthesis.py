@@ -274,6 +274,7 @@ def test_within_the_budget_of_levels(name: str) -> None:
     assert Synthesizer(ROOT).levels(block, parameters).luts <= parameters.levels
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_path_too_long_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

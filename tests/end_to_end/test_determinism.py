@@ -28,6 +28,7 @@ def sums(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mpi.build([ROOT / "tests/end_to_end/sums.c"], tmp_path_factory.mktemp("sums") / "sums")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.serial
 def test_runs_under_load_are_the_same(thalweg: Thalweg, sums: Path, busy: None) -> None:
     runs = [thalweg(8, CLUSTER, [sums], "--compute", "none") for _ in range(3)]

@@ -69,6 +69,7 @@ def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op
         assert {row[-1] for row in table} == {"-" if name == "barrier" else "yes"}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("form", ["nonblocking", pytest.param("persistent", marks=pytest.mark.long)])
 def test_every_form_verifies(mpi: Mpi, osu: Path, form: str) -> None:
     operations = COLLECTIVES + OTHERS + VECTORS

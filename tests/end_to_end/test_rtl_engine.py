@@ -108,7 +108,7 @@ def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int, seed: int
     assert any(outcome.recoveries for outcome in check(TORUS, runs, seed, faults)) == (faults == CUT)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 def test_benches_take_the_same_time_where_links_fail_at_any_time(small_torus: str, seed: int) -> None:
     """A bench begins when the fabric is idle, and faults at fixed times: so the times are equal only if the hardware's
@@ -189,7 +189,7 @@ def takes_the_same_time(
     assert bool(rtl.report["recoveries"]) == bool(faults)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, small_torus: str) -> None:
     takes_the_same_time(thalweg, osu, small_torus, "rtl-routers", None, ranks=4)

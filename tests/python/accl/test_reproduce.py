@@ -54,6 +54,7 @@ def of(rows: list[dict[str, Any]], id_: str, *words: str) -> list[dict[str, Any]
     return [row for row in rows if row["id"] == id_ and all(word in row["what"] for word in words)]
 
 
+@pytest.mark.sample(2)
 def test_each_number_that_has_to_come_out_has_a_row(rows: list[dict[str, Any]]) -> None:
     numbers = published("accl")
     found = {row["id"] for row in rows}

@@ -205,6 +205,7 @@ def test_routes_reach_and_do_not_deadlock(shape: str, size: tuple[int, ...], alg
         assert (length == shortest(topology)).all()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @given(connected_graphs(), st.sampled_from(["up-down", "dfsssp", "tree-search"]))
 @settings(max_examples=60, deadline=None)

@@ -329,6 +329,7 @@ def test_a_home_that_cannot_be_written_is_not_needed(tmp_path: Path, monkeypatch
         cache_folder()
 
 
+@pytest.mark.sample(3)
 def test_the_mpi_is_the_programs_unless_another_is_given(tmp_path: Path) -> None:
     import shutil
     import subprocess

@@ -52,6 +52,7 @@ def test_hardware_that_is_another_is_told_apart(seed: int, monkeypatch: pytest.M
             cosim.compare(Cluster.load(CLUSTER), each)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 def test_a_bench_on_the_hardware(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = ["bench", "broadcast", "--cluster", CLUSTER, "--ranks", "3", "--sizes", "256"]
