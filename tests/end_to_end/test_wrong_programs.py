@@ -87,7 +87,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 
 @pytest.mark.sample(2)
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(option=st.sampled_from(["-n", "--cluster", "--compute", "--engine", "--mpi", "--timeout"]), value=WORDS)
 def test_any_value_of_an_option_gets_at_most_one_line(option: str, value: str) -> None:
     done = execute([sys.executable, "-m", "thalweg", "run", option, value, "--", "/nowhere/program"])

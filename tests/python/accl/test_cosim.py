@@ -35,7 +35,6 @@ def sort_with(packet_bytes: int) -> Callable[[random.Random, Cluster], Cluster]:
 @pytest.mark.usefixtures("few_plug_ins")
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """With packets of one size, as on the boards of other tests: hardware is built once for all of them."""
-    monkeypatch.setattr(cosim, "_STEPS", 10)
     monkeypatch.setattr(cosim, "random_sort", sort_with(Cluster.load("accl-u280-udp").board(0).packet_bytes))
     words = ["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "1", "--seed", str(seed - seed % cosim.ALIKE)]
     assert cli.main(words) == 0, capsys.readouterr().err
