@@ -14,6 +14,19 @@
 
 namespace thalweg {
 
+/// What a component knows beforehand of the words that it pops, or pushes, after the last one that it has transferred in
+/// a step. The stream transfers such words without a step of the component.
+template <class T>
+class Foresight {
+ public:
+  virtual ~Foresight() = default;
+  /// Pops a word, and returns true, if the component would pop it at the first edge at which it could, and would not
+  /// change anything else because of it.
+  [[nodiscard]] virtual bool pops(const T&) { return false; }
+  /// The same for the next word that it would push.
+  [[nodiscard]] virtual bool pushes(T&) { return false; }
+};
+
 /// A FIFO of `depth` words. A pushed word becomes visible `latency` cycles of the writer's clock later, at the reader's
 /// next edge. The space of a popped word becomes visible at the writer's next edge. Calls of kernels block in simulated
 /// time. Components, and code between two advances, first ask whether they can push or pop, with the tick of their
@@ -91,8 +104,8 @@ class Stream : public StreamRing<T> {
     const auto freed = wanted_ = pushed_ - depth_;
     if (full(freed))
       writer.waits_ = true;
-    else if (slot(freed).popped >= now)
-      writer.awake(slot(freed).popped);
+    else if (const Tick before = std::max(slot(freed).popped, used_); before >= now)
+      writer.awake(before);
     else
       return true;
     return false;
@@ -107,8 +120,8 @@ class Stream : public StreamRing<T> {
   [[nodiscard]] bool can_pop(Tick now) {
     if (empty())
       reader.waits_ = true;
-    else if (slot(popped_).pushed >= now)
-      reader.awake(slot(popped_).pushed);
+    else if (const Tick before = std::max(slot(popped_).pushed, used_); before >= now)
+      reader.awake(before);
     else
       return true;
     return false;
@@ -125,6 +138,21 @@ class Stream : public StreamRing<T> {
     return value;
   }
 
+  /// The component, whose other end is a kernel's, transfers words that it foresees. `by` must outlive the stream's use.
+  void foresee_by(Foresight<T>& by) { foresight_ = &by; }
+  /// After a step in which the component has popped or pushed: transfers the next words that it foresees.
+  void pop_foreseen(Tick now) {
+    used_ = now;
+    while (!empty() && foresight_->pops(front())) {
+      used_ = next_edge(reader, slot(popped_).pushed);
+      this->remove(used_);
+    }
+  }
+  void push_foreseen(Tick now) {
+    used_ = now;
+    push_foreseen();
+  }
+
  private:
   using StreamRing<T>::slot, StreamRing<T>::empty, StreamRing<T>::full, StreamRing<T>::pushed_, StreamRing<T>::popped_,
       StreamRing<T>::wanted_;
@@ -133,15 +161,46 @@ class Stream : public StreamRing<T> {
   [[nodiscard]] std::int64_t room(const Kernel& kernel) { return this->freed_by(depth_ + kernel.depth()); }
   void put(Kernel& kernel, const T& value) {
     kernel.close(writer.port_);
-    push_at(kernel.tick() + kernel.depth_ticks(), value);
+    const Tick now = kernel.tick() + kernel.depth_ticks();
+    if (foresight_ && empty() && foresight_->pops(value)) {
+      const Tick seen = now + (latency_ - 1) * writer.period_;
+      used_ = next_edge(reader, seen);
+      slot(pushed_++).pushed = seen;
+      slot(popped_++).popped = used_;
+      return;
+    }
+    push_at(now, value);
   }
   T get(Kernel& kernel) {
     kernel.close(reader.port_);
-    return this->remove(kernel.tick());
+    if (!foresight_) return this->remove(kernel.tick());
+    auto& first = slot(popped_++);
+    first.popped = kernel.tick();
+    const T value = first.value;
+    if (writer.waits_ && popped_ > wanted_) push_foreseen();
+    return value;
+  }
+
+  /// Pushes foreseen words up to the stream's depth. Wakes the component for the next word if that is not foreseen.
+  void push_foreseen() {
+    while (!full(wanted_ = pushed_ - depth_)) {
+      const Tick freed = slot(wanted_).popped;
+      if (!foresight_->pushes(this->next())) return writer.awake(std::max(used_, freed));
+      used_ = next_edge(writer, freed);
+      this->add(used_ + (latency_ - 1) * writer.period_);
+    }
+    writer.waits_ = true;
+  }
+  /// The first edge of a component's end that is later than `tick` and than its last use.
+  [[nodiscard]] Tick next_edge(const StreamEnd& end, Tick tick) const {
+    const Tick next = used_ + end.period_;
+    return next > tick ? next : end.domain_->clock.edge(end.domain_->clock.cycle_after(tick));
   }
 
   std::int64_t depth_;
   Tick latency_;
+  Foresight<T>* foresight_ = nullptr;
+  Tick used_ = -1;  ///< last use of the end of a component with foresight
 };
 
 }  // namespace thalweg

@@ -41,6 +41,11 @@ class Board final : public AssembledNode, public Component {
       port.open.reader.bind(name, clock, id);
       port.in.reader.bind(name, clock, id);
       port.out.writer.bind(name, clock, id);
+      auto* const foresight = node_->foresight(static_cast<unsigned>(users_.size()));
+      users_.push_back({port, foresight != nullptr});
+      if (!foresight) continue;
+      port.in.foresee_by(*foresight);
+      port.out.foresee_by(*foresight);
     }
     for (auto& link : links_) {
       link.domain = &clock;
@@ -56,49 +61,59 @@ class Board final : public AssembledNode, public Component {
     if (now > next_) node_->skip(now - next_);
     next_ = now + 1;
     const Tick tick = clock_.edge(now);  // for streams; links count cycles
+    const auto& outputs = node_->outputs();
     bool moves = false;
     accepted_.clear();
     for (unsigned l = 0; l < links_.size(); ++l) {
       auto& link = links_[l];
       auto& in = inputs_.links[l];
-      in = {};
       if (!link.in) continue;
+      const auto& [packet, packet_ready] = outputs.links[l];
       in.packet = link.in->front(now);
-      const Packet* out = node_->packet(l);
-      in.taken = out && link.out->ready(now);
-      if (in.taken) link.out->write(now, *out);
+      in.taken = packet && link.out->ready(now);
+      if (in.taken) link.out->write(now, *packet);
+      if (in.packet && packet_ready) accepted_.push_back(l);
       moves |= in.taken;
-      if (in.packet && node_->packet_ready(l)) accepted_.push_back(l);
     }
-    for (unsigned e = 0; e < ports_.size(); ++e) {
-      auto& port = ports_[e];
+    for (unsigned e = 0; e < users_.size(); ++e) {
+      auto& user = users_[e];
       auto& in = inputs_.endpoints[e];
-      in.open = port.open.can_pop(tick) ? &port.open.front() : nullptr;
-      in.element = port.in.can_pop(tick) ? &port.in.front() : nullptr;
-      const Element* out = node_->element(e);
-      in.taken = out && port.out.can_push(tick);
-      opened_[e] = in.open && node_->open_ready(e);
-      written_[e] = in.element && node_->element_ready(e);
-      if (in.taken) port.out.push_at(tick, *out);
-      moves |= in.taken || opened_[e] || written_[e];
+      const auto& [element, open_ready, element_ready] = outputs.endpoints[e];
+      in.open = user.port.open.can_pop(tick) ? &user.port.open.front() : nullptr;
+      in.element = user.port.in.can_pop(tick) ? &user.port.in.front() : nullptr;
+      in.taken = element && user.port.out.can_push(tick);
+      user.opened = in.open && open_ready;
+      user.written = in.element && element_ready;
+      if (in.taken) user.port.out.push_at(tick, *element);
+      moves |= in.taken || user.opened || user.written;
     }
     node_->step(inputs_);
     for (const unsigned l : accepted_) links_[l].in->pop(now);
-    for (unsigned e = 0; e < ports_.size(); ++e) {
-      if (opened_[e]) ports_[e].open.pop_at(tick);
-      if (written_[e]) ports_[e].in.pop_at(tick);
+    for (unsigned e = 0; e < users_.size(); ++e) {
+      auto& user = users_[e];
+      if (user.opened) user.port.open.pop_at(tick);
+      if (user.written) user.port.in.pop_at(tick);
+      if (!user.foresees) continue;
+      if (user.written) user.port.in.pop_foreseen(tick);
+      if (inputs_.endpoints[e].taken) user.port.out.push_foreseen(tick);
     }
     return moves || !accepted_.empty() || !node_->idle();
   }
 
  private:
+  struct User {
+    Port& port;
+    bool foresees;
+    bool opened = false, written = false;  ///< in this cycle
+  };
+
   Clock clock_;
   std::unique_ptr<NodeModel> node_;
   NodeModel::Inputs inputs_;
   std::vector<SerialPort> links_;
   std::deque<Port> ports_;
+  std::vector<User> users_;         ///< by port
   std::vector<unsigned> accepted_;  ///< links whose packet is accepted in this cycle
-  std::vector<bool> opened_ = std::vector<bool>(inputs_.endpoints.size()), written_ = opened_;
   Tick next_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/stream.hpp"
 #include "core/types.hpp"
 #include "smi/packet.hpp"
 #include "thalweg_spec.hpp"
@@ -82,6 +83,8 @@ class Endpoint {
   [[nodiscard]] virtual std::string waits() const = 0;
   /// One clock edge.
   virtual void step(const Inputs& in) = 0;
+  /// What it foresees of its stream of elements; null: nothing.
+  [[nodiscard]] virtual Foresight<Element>* foresight() { return nullptr; }
 
  protected:
   /// True if an input or output is transferred in this step; called before it.

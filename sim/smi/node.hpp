@@ -40,64 +40,53 @@ class Node final : public NodeModel {
       links_.emplace_back(config, static_cast<unsigned>(at[l].size()), std::move(at[l]));
     quiet_after_ = 2 * (count_ + 2 + static_cast<unsigned>(config.endpoints.size()));
     connect();
+    outputs_.links.resize(count_);
+    for (unsigned l = 0; l < count_; ++l) outputs_.links[l].packet_ready = links_[l].receives.words().ready(0);
+    for (const auto& endpoint : endpoints_) {
+      const auto& hardware = *endpoint.hardware;
+      outputs_.endpoints.push_back({hardware.element(), hardware.open_ready(), hardware.element_ready()});
+    }
   }
 
   [[nodiscard]] unsigned links() const override { return count_; }
   void load_send(unsigned link, unsigned index, unsigned to) override { links_.at(link).sends.load(index, to); }
   void load_receive(unsigned link, unsigned index, unsigned to) override { links_.at(link).receives.load(index, to); }
 
-  [[nodiscard]] bool packet_ready(unsigned link) const override { return links_[link].receives.words().ready(0); }
-  [[nodiscard]] const Packet* packet(unsigned link) const override { return links_[link].to_link.front(); }
-  [[nodiscard]] bool open_ready(unsigned e) const override { return endpoints_[e].hardware->open_ready(); }
-  [[nodiscard]] bool element_ready(unsigned e) const override { return endpoints_[e].hardware->element_ready(); }
-  [[nodiscard]] const Element* element(unsigned e) const override { return endpoints_[e].hardware->element(); }
+  [[nodiscard]] const Outputs& outputs() const override { return outputs_; }
   [[nodiscard]] std::string waits(unsigned e) const override { return endpoints_[e].hardware->waits(); }
   [[nodiscard]] std::uint64_t strays() const override { return strays_; }
   [[nodiscard]] std::uint64_t unrouted() const override { return unrouted_; }
 
+  [[nodiscard]] Foresight<Element>* foresight(unsigned e) override { return endpoints_[e].hardware->foresight(); }
+
   void step(const Inputs& in) override {
-    bool moves = false;
-    // Each kernel forwards its polled packet if the output FIFO has space.
+    bool moves = false, polls = false;
     for (unsigned l = 0; l < count_; ++l) {
       auto& link = links_[l];
-      const auto* sent = poll(link.sends, link.sending, nullptr);
-      link.sending.forwards = sent && send(link, *sent);
+      const Packet* const arrived = in.links[l].packet;
+      if (link.sending.busy()) {
+        polls = true;
+        moves |= step_kernel(link.sends, link.sending, nullptr, [&](const auto& offer) { return send(link, offer); });
+      }
+      if (link.receiving.busy() || arrived) {
+        polls = true;
+        moves |= step_kernel(link.receives, link.receiving, arrived,
+                             [&](const auto& offer) { return deliver(link, offer); });
+        outputs_.links[l].packet_ready = link.receives.words().ready(0);
+      }
       if (in.links[l].taken) link.to_link.take(), moves = true;
-      const auto* received = poll(link.receives, link.receiving, in.links[l].packet);
-      link.receiving.forwards = received && deliver(link, *received);
-      moves |= link.sending.forwards || link.receiving.forwards;
     }
-    for (unsigned l = 0; l < count_; ++l) {
-      auto& link = links_[l];
-      moves |= step_kernel(link.sends, link.sending, nullptr);
-      moves |= step_kernel(link.receives, link.receiving, in.links[l].packet);
-    }
-    for (unsigned e = 0; e < endpoints_.size(); ++e) {
-      auto& of = endpoints_[e];
-      const auto& at = in.endpoints[e];
-      const Packet* packet = of.hardware->packet();
-      const bool taken = packet && of.out.put(*packet, of.hardware->packet_last());
-      Endpoint::Inputs inputs{.open = at.open,
-                              .element = at.element,
-                              .element_taken = at.taken,
-                              .data = of.data.front(),
-                              .control = of.controls ? &of.control : nullptr,
-                              .packet_taken = taken};
-      if (inputs.data && of.hardware->data_ready()) of.data.take();
-      of.hardware->step(inputs);
-      of.controls = false;
-      moves |= taken || !of.hardware->idle();
-    }
+    for (unsigned e = 0; e < endpoints_.size(); ++e)
+      if (endpoints_[e].steps(in.endpoints[e])) moves |= step_endpoint(e, in.endpoints[e]);
     for (Queue* queue : used_) queue->step();
     used_.clear();
+    for (unsigned l = 0; l < count_; ++l) outputs_.links[l].packet = links_[l].to_link.front();
     ++edges_;
+    polls_ = polls;
     still_ = moves ? 0 : still_ + 1;
   }
-  [[nodiscard]] bool idle() const override { return still_ > quiet_after_; }
-  void skip(Tick cycles) override {
-    edges_ += cycles;
-    for (auto& endpoint : endpoints_) endpoint.hardware->skip(cycles);
-  }
+  [[nodiscard]] bool idle() const override { return still_ > (polls_ ? quiet_after_ : 0); }
+  void skip(Tick cycles) override { edges_ += cycles; }
 
  private:
   /// A FIFO whose two sides are used in any order within a cycle.
@@ -141,9 +130,10 @@ class Node final : public NodeModel {
   struct Polling {
     std::vector<Queue*> from;  ///< by input; null: the link
     unsigned offers = 0;       ///< inputs with a packet, apart from the link
+    bool holds = false;        ///< packets that it has accepted
     Tick edges = 0;            ///< executed
-    bool steps = false;        ///< in this cycle
-    bool forwards = false;
+
+    [[nodiscard]] bool busy() const { return offers > 0 || holds; }
   };
   struct At {
     At(std::unique_ptr<Endpoint> made, Queue&& to_kernel, Queue&& from_kernel)
@@ -152,6 +142,12 @@ class Node final : public NodeModel {
     Queue out, data;
     bool controls = false;  ///< a control packet arrives in this cycle
     Packet control;
+    bool rests = false;  ///< a step without input changes nothing; such steps are made up for
+    Tick edges = 0;      ///< executed
+
+    [[nodiscard]] bool steps(const Inputs::At& in) const {
+      return !rests || in.open || in.element || in.taken || controls || data.front();
+    }
   };
   struct Link {
     Link(const Config& config, unsigned count, std::vector<unsigned>&& endpoints_at)
@@ -224,40 +220,62 @@ class Node final : public NodeModel {
     endpoint.control = offer.word;
     return true;
   }
-  /// The packet that a kernel can forward, or null. `by_link`: packet from the link, for the input that is not a FIFO.
-  template <class Kernel>
-  const KernelInputs::Words::Offer* poll(Kernel& kernel, Polling& polling, const Packet* by_link) {
+  /// Forwards the polled packet if its output has space, and accepts others. `by_link`: packet from the link, for the
+  /// input that is not a FIFO. Returns true if a packet moves.
+  template <class Kernel, class Forward>
+  bool step_kernel(Kernel& kernel, Polling& polling, const Packet* by_link, const Forward& forward) {
     auto& words = kernel.words();
-    polling.steps = polling.offers > 0 || by_link || !words.empty();
-    if (!polling.steps) return nullptr;
     if (const Tick missed = edges_ - polling.edges) words.skip(missed);
     polling.edges = edges_ + 1;
-    return words.front();
-  }
-  template <class Kernel>
-  static bool step_kernel(Kernel& kernel, const Polling& polling, const Packet* by_link) {
-    if (!polling.steps) return false;
-    auto& words = kernel.words();
-    bool moves = false;
-    for (unsigned i = 0; i < polling.from.size(); ++i) {
-      Queue* const queue = polling.from[i];
-      const Packet* packet = queue ? queue->front() : by_link;
-      if (packet && words.ready(i)) {
-        moves = true;
-        if (queue) queue->take();
+    const auto* const polled = words.front();
+    const bool forwards = polled && forward(*polled);
+    bool moves = forwards;
+    if (polling.offers > 0 || by_link) {
+      for (unsigned i = 0; i < polling.from.size(); ++i) {
+        Queue* const queue = polling.from[i];
+        const Packet* packet = queue ? queue->front() : by_link;
+        if (packet && words.ready(i)) {
+          moves = true;
+          if (queue) queue->take();
+        }
+        if (packet || forwards) kernel.step(i, packet, forwards);
       }
-      if (packet || polling.forwards) kernel.step(i, packet, polling.forwards);
+    } else if (forwards) {
+      kernel.step(words.polled(), nullptr, true);
     }
-    words.turn(polling.forwards);
+    words.turn(forwards);
+    polling.holds = !words.empty();
     return moves;
+  }
+  bool step_endpoint(unsigned number, const Inputs::At& at) {
+    auto& of = endpoints_[number];
+    auto& hardware = *of.hardware;
+    if (const Tick missed = edges_ - of.edges) hardware.skip(missed);
+    of.edges = edges_ + 1;
+    const Packet *packet = hardware.packet(), *data = of.data.front();
+    const bool taken = packet && of.out.put(*packet, hardware.packet_last());
+    if (data && hardware.data_ready()) of.data.take();
+    hardware.step({.open = at.open,
+                   .element = at.element,
+                   .element_taken = at.taken,
+                   .data = data,
+                   .control = of.controls ? &of.control : nullptr,
+                   .packet_taken = taken});
+    of.controls = false;
+    const bool idle = hardware.idle();
+    of.rests = idle && !hardware.packet();
+    outputs_.endpoints[number] = {hardware.element(), hardware.open_ready(), hardware.element_ready()};
+    return taken || !idle;
   }
 
   unsigned count_;
   std::vector<At> endpoints_;
   std::vector<Link> links_;
+  Outputs outputs_;
   std::vector<Queue*> used_;  ///< in this cycle
   Tick edges_ = 0;
   std::uint64_t strays_ = 0, unrouted_ = 0;
+  bool polls_ = false;  ///< a kernel had packets in the last step: it may forward one when it is polled
   unsigned still_ = 0, quiet_after_;
 };
 

@@ -40,6 +40,20 @@ class NodeModel {
     std::vector<At> endpoints;
   };
 
+  /// What the ports show before the next edge.
+  struct Outputs {
+    struct Link {
+      const Packet* packet = nullptr;
+      bool packet_ready = false;
+    };
+    struct At {
+      const Element* element = nullptr;
+      bool open_ready = false, element_ready = false;
+    };
+    std::vector<Link> links;
+    std::vector<At> endpoints;
+  };
+
   virtual ~NodeModel() = default;
   [[nodiscard]] virtual unsigned links() const = 0;
 
@@ -47,16 +61,15 @@ class NodeModel {
   virtual void load_send(unsigned link, unsigned index, unsigned to) = 0;
   virtual void load_receive(unsigned link, unsigned index, unsigned to) = 0;
 
-  [[nodiscard]] virtual bool packet_ready(unsigned link) const = 0;
-  [[nodiscard]] virtual const Packet* packet(unsigned link) const = 0;
-  [[nodiscard]] virtual bool open_ready(unsigned endpoint) const = 0;
-  [[nodiscard]] virtual bool element_ready(unsigned endpoint) const = 0;
-  [[nodiscard]] virtual const Element* element(unsigned endpoint) const = 0;
+  [[nodiscard]] virtual const Outputs& outputs() const = 0;
   /// Describes what an endpoint waits for (Endpoint::waits).
   [[nodiscard]] virtual std::string waits(unsigned endpoint) const = 0;
   /// Numbers of dropped packets: to ports without an endpoint (strays), and to ranks without a route.
   [[nodiscard]] virtual std::uint64_t strays() const = 0;
   [[nodiscard]] virtual std::uint64_t unrouted() const = 0;
+
+  /// What an endpoint foresees of its stream of elements; null: nothing.
+  [[nodiscard]] virtual Foresight<Element>* foresight(unsigned) { return nullptr; }
 
   /// One clock edge.
   virtual void step(const Inputs& in) = 0;

@@ -28,6 +28,8 @@ class Packer {
   [[nodiscard]] bool ready(bool taken) const { return !full_ || taken; }
   [[nodiscard]] const Part* part() const { return full_ ? &part_ : nullptr; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
+  /// Elements of the packet.
+  [[nodiscard]] unsigned count() const { return count_; }
 
   /// One clock edge. `last`: the element ends its packet, which is the last one. `circuit`: the packet has no header.
   void step(const std::uint64_t* element, unsigned size, unsigned per_packet, bool last, bool taken,

@@ -16,7 +16,7 @@ namespace thalweg::smi {
 /// source. Elements of credited packets are delivered only to an open channel; credits are returned when half the window, or the whole
 /// message, has been taken. Elements of circuits are delivered like eager ones; a circuit's first packet is stored separately, so that it
 /// costs no cycle of an element.
-class Pop final : public Endpoint {
+class Pop final : public Endpoint, public Foresight<Element> {
  public:
   explicit Pop(const Config& config) : config_(config) {}
 
@@ -31,6 +31,18 @@ class Pop final : public Endpoint {
     if (!out_.ready()) return "the network";
     if (packets_.valid()) return "its kernel to take elements";
     return "data of rank " + std::to_string(open_.peer);
+  }
+
+  [[nodiscard]] Foresight<Element>* foresight() override { return this; }
+  /// Foresees the elements of a packet with a header between its first and its last.
+  [[nodiscard]] bool pushes(Element& element) override {
+    if (!valid() || payload() || index_ == 0 || index_ + 1 >= packets_.front().packet.count() || left_ == 1)
+      return false;
+    element = element_;
+    --left_;
+    ++index_;
+    show();
+    return true;
   }
 
   void step(const Inputs& in) override {
@@ -70,8 +82,7 @@ class Pop final : public Endpoint {
     Word word;
     if (arrives) word = classify(*in.data);
     packets_.step(arrives && !word.opens ? &word : nullptr, ends);
-    if (packets_.valid())
-      element_ = {packets_.front().packet.payload(index_, config_.size, config_.packet_bytes), false, source()};
+    if (packets_.valid()) show();
   }
 
  private:
@@ -93,6 +104,10 @@ class Pop final : public Endpoint {
     if (word.opens) next_circuit_ = packet.circuit();
     circuit_.step(offer);
     return word;
+  }
+
+  void show() {
+    element_ = {packets_.front().packet.payload(index_, config_.size, config_.packet_bytes), false, source()};
   }
 
   // State of the packet whose elements are delivered.

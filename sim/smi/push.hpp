@@ -16,7 +16,7 @@ namespace thalweg::smi {
 /// credit, and the next channel opens when all credits have returned; the operation of these packets is `receive`, of others `send`.
 /// A message can be split into circuits. A circuit is a first packet with the number of following packets, and these packets, which
 /// are full except for the message's last.
-class Push final : public Endpoint {
+class Push final : public Endpoint, public Foresight<Element> {
  public:
   explicit Push(const Config& config) : config_(config), packer_(config.packet_bytes) {}
 
@@ -35,6 +35,16 @@ class Push final : public Endpoint {
     if (left_ == 0 || (begins() && open_.window > 0 && credits_ == 0))
       return "credits of rank " + std::to_string(open_.peer);
     return "its kernel's elements";
+  }
+
+  [[nodiscard]] Foresight<Element>* foresight() override { return this; }
+  /// Foresees the elements of a packet between its first and its last.
+  [[nodiscard]] bool pops(const Element& element) override {
+    const unsigned per_packet = payload_ ? payload_elements(config_.packet_bytes, open_.size) : open_.per_packet;
+    if (begins() || packer_.count() + 1 >= per_packet || left_ == 1 || element.flush) return false;
+    packer_.step(&element.data, open_.size, per_packet, false, false, payload_);
+    --left_;
+    return true;
   }
 
   void step(const Inputs& in) override {

@@ -36,11 +36,7 @@ class RtlNode final : public NodeModel {
     circuit_->load(true, link, index, to);
   }
 
-  [[nodiscard]] bool packet_ready(unsigned link) const override { return sim_.packet_ready(link); }
-  [[nodiscard]] const Packet* packet(unsigned link) const override { return sim_.packet(link); }
-  [[nodiscard]] bool open_ready(unsigned e) const override { return sim_.open_ready(e); }
-  [[nodiscard]] bool element_ready(unsigned e) const override { return sim_.element_ready(e); }
-  [[nodiscard]] const Element* element(unsigned e) const override { return sim_.element(e); }
+  [[nodiscard]] const Outputs& outputs() const override { return sim_.outputs(); }
   [[nodiscard]] std::string waits(unsigned e) const override { return sim_.waits(e); }
   [[nodiscard]] std::uint64_t strays() const override { return sim_.strays(); }
   [[nodiscard]] std::uint64_t unrouted() const override { return sim_.unrouted(); }
@@ -63,18 +59,19 @@ class RtlNode final : public NodeModel {
  private:
   void compare() const {
     const auto& out = circuit_->outputs();
+    const auto& expected = sim_.outputs();
     for (unsigned l = 0; l < out.links.size(); ++l) {
       const auto& shown = out.links[l];
-      const Packet* packet = sim_.packet(l);
-      check(shown.packet_ready == sim_.packet_ready(l), "link_in_ready_o", "link", l);
+      const auto& [packet, packet_ready] = expected.links[l];
+      check(shown.packet_ready == packet_ready, "link_in_ready_o", "link", l);
       check(shown.valid == (packet != nullptr), "link_out_valid_o", "link", l);
       if (packet) check(shown.packet == *packet, "link_out_data_o", "link", l);
     }
     for (unsigned e = 0; e < out.endpoints.size(); ++e) {
       const auto& shown = out.endpoints[e];
-      const Element* element = sim_.element(e);
-      check(shown.open_ready == sim_.open_ready(e), "open_ready_o", "endpoint", e);
-      check(shown.element_ready == sim_.element_ready(e), "element_in_ready_o", "endpoint", e);
+      const auto& [element, open_ready, element_ready] = expected.endpoints[e];
+      check(shown.open_ready == open_ready, "open_ready_o", "endpoint", e);
+      check(shown.element_ready == element_ready, "element_in_ready_o", "endpoint", e);
       check(shown.valid == (element != nullptr), "element_out_valid_o", "endpoint", e);
       if (!element) continue;
       check(shown.element.data == element->data, "element_out_data_o", "endpoint", e);

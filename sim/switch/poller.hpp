@@ -27,6 +27,8 @@ class Poller {
 
   /// True if no input has a word: without offers, an edge then changes only the polling position (skip()).
   [[nodiscard]] bool empty() const { return valid_ == 0; }
+  /// The polled input.
+  [[nodiscard]] unsigned polled() const { return current_; }
   /// True if a word offered by `input` in this cycle is accepted.
   [[nodiscard]] bool ready(unsigned input) const { return inputs_[input].ready(); }
   /// The word of the polled input, and its output; null if it has none or its output is held by another input.

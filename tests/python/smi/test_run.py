@@ -303,6 +303,23 @@ def test_a_buffer_of_another_run(tmp_path: Path) -> None:
         first.buffer(0, np.array([None]))
 
 
+def test_a_buffer_has_the_elements_of_its_pointer(tmp_path: Path) -> None:
+    """Bytes are taken as they are, and other byte orders as values."""
+    source = tmp_path / "app.cl"
+    source.write_text("__kernel void app(__global volatile int* restrict out) { out[0] = out[0] + 1; }")
+    for array in (np.zeros(1), np.zeros(2, np.float32), np.zeros(4, np.int16), np.zeros(1, np.int64)):
+        run = Run("smi-noctua", ranks=1)
+        out = run.buffer(0, array, name="sums")
+        with pytest.raises(InputError, match=f"out is a pointer to int, but buffer sums is an array of {array.dtype}"):
+            run.kernel(source, "app", 0, out=out)
+    for array in (np.array([41], np.uint32), np.array([41], ">i4"), np.array([41], "<i4").view(np.uint8)):
+        run = Run("smi-noctua", ranks=1)
+        out = run.buffer(0, array)
+        run.kernel(source, "app", 0, out=out)
+        run.run()
+        assert out.array[0] == 42
+
+
 def test_same_run_twice(tmp_path: Path) -> None:
     results = [alone(tmp_path, "__kernel void app(int N) { for (int i = 0; i < N; ++i); }", N=77)[0] for _ in range(2)]
     assert results[0] == results[1]

@@ -96,6 +96,16 @@ def test_the_command_measures_all_and_writes_the_fastest(tmp_path: Path, capsys:
         )
 
 
+def test_sizes_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At most 2 MB per rank, and whole elements."""
+    words = ["tune", "--cluster", "mpi-fpga-torus-2x2x2", "--ranks", "4", "--sizes", "7,8,1M"]
+    assert main([*words, "-o", str(tmp_path / "t.toml")]) == 0
+    left_out = [line.split(maxsplit=3) for line in capsys.readouterr().out.split("bytes left out")[1].splitlines()[1:]]
+    assert ["4", "allgather", "1048576", "more than 2 MB per rank"] in left_out
+    assert ["4", "allreduce", "7", "no whole float64"] in left_out
+    assert not any(row[1] == "barrier" or row[1:3] == ["allreduce", "1048576"] for row in left_out)
+
+
 def chosen(cluster: Cluster, operation: str, ranks: int, size: int) -> tuple[Algorithm, dict[Algorithm, float]]:
     """The algorithm that a run chooses, and the times of all algorithms in us."""
     plan = CollectivePlan(cluster, operation, ranks, [size])

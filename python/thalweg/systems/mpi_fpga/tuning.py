@@ -101,16 +101,18 @@ class Measured:
     """Time of every available algorithm in us, fastest first; None for one that was much slower at smaller sizes."""
 
 
-def measure(
-    cluster: Cluster, ranks: Sequence[int], sizes: Sequence[int], progress: Callable[..., None]
-) -> Iterator[Measured]:
-    """Yields measurements of each collective with several algorithms, for each number of ranks and each size up to
-    `LARGEST` bytes per rank.
-
-    Ranks are on the first nodes. Raises InputError if they do not fit, FabricStopped if an operation never ends.
+def plans(cluster: Cluster, ranks: Sequence[int], sizes: Sequence[int]) -> list[CollectivePlan]:
+    """Returns each collective with several algorithms for each number of ranks, on the first nodes. Raises InputError
+    if they do not fit.
     """
-    plans = [CollectivePlan(cluster, name, n, sizes) for n in ranks for name in bench.COLLECTIVES]
-    plans = [plan for plan in plans if len(plan.algorithms) > 1]
+    found = [CollectivePlan(cluster, name, n, sizes) for n in ranks for name in bench.COLLECTIVES]
+    return [plan for plan in found if len(plan.algorithms) > 1]
+
+
+def measure(plans: Sequence[CollectivePlan], progress: Callable[..., None]) -> Iterator[Measured]:
+    """Yields measurements of each plan at each size that is not `left_out`. Raises FabricStopped if an operation never
+    ends.
+    """
     cost = [sum(plan.ranks * _blocks(plan) * (size + 64) for size in _sizes(plan)) for plan in plans]
     for index, plan in enumerate(plans):
         tried, order = plan.algorithms, plan.algorithms
@@ -121,6 +123,18 @@ def measure(
             order = sorted(tried, key=times.__getitem__) + [a for a in order if a not in tried]
             yield Measured(plan.ranks, plan.operation, size, {a: times.get(a) for a in order})
             tried, before = choice.promising(times, size, before), times
+
+
+def left_out(plan: CollectivePlan) -> dict[str, list[int]]:
+    """Returns the sizes that `measure` leaves out, by reason."""
+    if plan.operation == "barrier":
+        return {}
+    whole = plan.measured_sizes
+    found = {
+        f"more than {LARGEST >> 20} MB per rank": [size for size in whole if size not in _sizes(plan)],
+        f"no whole {plan.datatype.name.lower()}": [size for size in plan.sizes if size not in whole],
+    }
+    return {why: sizes for why, sizes in found.items() if sizes}
 
 
 def _blocks(plan: CollectivePlan) -> int:

@@ -162,6 +162,16 @@ def _packed(value: Any, dtype: type[np.generic]) -> bytes:
     return made.tobytes()
 
 
+def _is_of(dtype: np.dtype[Any], target: str) -> bool:
+    """Returns whether a kernel's pointer to a target type reads an array's elements as they are. Bytes (uint8),
+    structures, and target types other than OpenCL's scalars and vectors are not compared."""
+    expected = DTYPES.get(target) or DTYPES.get(target.rstrip("0123456789"))
+    if expected is None or dtype == np.uint8 or dtype.kind == "V":
+        return True
+    size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    return size == np.dtype(expected).itemsize and (dtype.kind in "fc") == (np.dtype(expected).kind == "f")
+
+
 @dataclass
 class _Start:
     rank: int
@@ -275,7 +285,8 @@ class Run:
             raise InputError("a buffer cannot hold Python objects; give an array of numbers")
         if not 0 <= bank < self.cluster.node.banks:
             raise InputError(f"bank is {bank}; a rank of {self.cluster.name} has {self.cluster.node.banks}")
-        made = Buffer(rank, name or str(len(self._buffers)), bank, np.ascontiguousarray(array))
+        native = np.asarray(array).dtype.newbyteorder("=")
+        made = Buffer(rank, name or str(len(self._buffers)), bank, np.ascontiguousarray(array, native))
         self._buffers.append(made)
         return made
 
@@ -457,6 +468,10 @@ class Run:
                 )
             if not any(value is each for each in self._buffers):
                 raise InputError(f"{where}: argument {argument.name} is buffer {value.name} of another run")
+            if not _is_of(value.array.dtype, argument.type):
+                raise InputError(
+                    f"{where}: argument {argument.name} is a pointer to {argument.type}, but buffer {value.name} is an array of {value.array.dtype}; convert it with astype, or pass it as bytes with view(numpy.uint8)"
+                )
             return value
         if isinstance(value, bytes):
             return value

@@ -61,15 +61,15 @@ struct Twin {
 
   void outputs(const Inputs&, Outputs& out) const {
     for (unsigned l = 0; l < kLinks; ++l) {
-      out.link_in_ready_o.set_bit(l, node.packet_ready(l));
-      const auto* packet = node.packet(l);
+      const auto& [packet, packet_ready] = node.outputs().links[l];
+      out.link_in_ready_o.set_bit(l, packet_ready);
       out.link_out_valid_o.set_bit(l, packet != nullptr);
       if (packet) out.link_out_data_o.set(blocks::words_of<kBytes>(*packet), l);
     }
     for (unsigned e = 0; e < kEndpoints; ++e) {
-      out.open_ready_o.set_bit(e, node.open_ready(e));
-      out.element_in_ready_o.set_bit(e, node.element_ready(e));
-      const auto* element = node.element(e);
+      const auto& [element, open_ready, element_ready] = node.outputs().endpoints[e];
+      out.open_ready_o.set_bit(e, open_ready);
+      out.element_in_ready_o.set_bit(e, element_ready);
       out.element_out_valid_o.set_bit(e, element != nullptr);
       if (!element) continue;
       out.element_out_data_o.set(element->data, e);
@@ -86,14 +86,14 @@ struct Twin {
     for (unsigned l = 0; l < kLinks; ++l) {
       packets[l] = blocks::packet_of<kBytes>(in.link_in_data_i.get(l));
       inputs.links[l] = {in.link_in_valid_i.bit(l) ? &packets[l] : nullptr,
-                         node.packet(l) && in.link_out_ready_i.bit(l)};
+                         node.outputs().links[l].packet && in.link_out_ready_i.bit(l)};
     }
     for (unsigned e = 0; e < kEndpoints; ++e) {
       opens[e] = blocks::open_of(in.open_i.get(e));
       elements[e] = {in.element_in_data_i.get(e), in.element_in_flush_i.bit(e)};
       inputs.endpoints[e] = {in.open_valid_i.bit(e) ? &opens[e] : nullptr,
                              in.element_in_valid_i.bit(e) ? &elements[e] : nullptr,
-                             node.element(e) && in.element_out_ready_i.bit(e)};
+                             node.outputs().endpoints[e].element && in.element_out_ready_i.bit(e)};
     }
     node.step(inputs);
     if (!in.table_valid_i.get()) return;
@@ -364,19 +364,21 @@ class Stimulus {
       if (const Packet* packet = arrived(r, l)) {
         packets[l] = *packet;
         in.links[l].packet = &packets[l];
-        if (node.packet_ready(l)) to(r, l).pop_front();
+        if (node.outputs().links[l].packet_ready) to(r, l).pop_front();
       }
-      if (!node.packet(l) || !room(r, l) || !dice.chance(others_)) continue;
-      send(r, l, *node.packet(l));
+      const Packet* packet = node.outputs().links[l].packet;
+      if (!packet || !room(r, l) || !dice.chance(others_)) continue;
+      send(r, l, *packet);
       in.links[l].taken = true;
     }
     std::array<At, kEndpoints> before;
     for (unsigned e = 0; e < kEndpoints; ++e) {
       act(r, e, dice, others_);
       const At& at = before[e] = at_[r][e];
+      const auto& [element, open_ready, element_ready] = node.outputs().endpoints[e];
       in.endpoints[e] = {at.shows_open ? &before[e].operation : nullptr, at.shows ? &before[e].element : nullptr,
-                         node.element(e) && dice.chance(others_)};
-      acted(r, e, at.shows_open && node.open_ready(e), at.shows && node.element_ready(e), in.endpoints[e].taken);
+                         element && dice.chance(others_)};
+      acted(r, e, at.shows_open && open_ready, at.shows && element_ready, in.endpoints[e].taken);
     }
     node.step(in);
   }

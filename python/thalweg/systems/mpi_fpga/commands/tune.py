@@ -49,13 +49,14 @@ def _ranks(text: str | None, hosts: int) -> list[int]:
 def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json_file: Path | None) -> None:
     """Measure every algorithm of every collective on the simulator, and write the fastest by size.
 
-    Use the result with `thalweg run --tuning FILE`. Ranks are on the first nodes; times are host to host. The maximum
-    is 2 MB of data per rank.
+    Use the result with `thalweg run --tuning FILE`. Ranks are on the first nodes; times are host to host. Sizes with
+    more than 2 MB of data per rank are left out, and named.
     """
     cluster = Cluster.load(cluster_name)
     requested = _ranks(ranks, cluster.topology.hosts)
+    plans = tuning.plans(cluster, requested, parse_sizes(sizes))
     with progress_bar("tune") as progress:
-        rows = list(tuning.measure(cluster, requested, parse_sizes(sizes), progress))
+        rows = list(tuning.measure(plans, progress))
     how = f"thalweg tune --cluster {cluster_name} --ranks {','.join(map(str, requested))} --sizes {sizes}"
     write_text(output, tuning.text(cluster, rows, how))
     as_json = [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]
@@ -73,3 +74,15 @@ def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json
         ),
         left=("collective", "fastest", "next"),
     )
+    skipped = [
+        [plan.ranks, plan.operation, ",".join(map(str, left)), why]
+        for plan in plans
+        for why, left in tuning.left_out(plan).items()
+    ]
+    if skipped:
+        click.echo()
+        print_table(
+            ["ranks", "collective", "bytes left out", "because"],
+            skipped,
+            left=("collective", "bytes left out", "because"),
+        )
