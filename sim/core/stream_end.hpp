@@ -63,10 +63,10 @@ class StreamEnd {
   /// Wakes the waiting user; the awaited event happened at `tick`.
   void awake(Tick tick) {
     waits_ = false;
-    if (kernel_)
-      kernel_->awake(tick);
-    else
-      component_.wake(domain_->clock.cycle_after(tick));
+    if (kernel_) return kernel_->awake(tick);
+    if (tick == awake_after_) return;  // a component asks in each of its steps
+    awake_after_ = tick;
+    component_.wake(domain_->clock.cycle_after(tick));
   }
 
   const std::string& stream_;
@@ -78,6 +78,7 @@ class StreamEnd {
   Tick period_ = 0;
   OncePerCycle port_;
   bool waits_ = false;
+  Tick awake_after_ = -1;  ///< a component's last wake
 };
 
 }  // namespace thalweg

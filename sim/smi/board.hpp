@@ -29,18 +29,18 @@ class Board final : public AssembledNode, public Component {
   };
 
   Board(std::unique_ptr<NodeModel> node, const std::vector<EndpointOf>& endpoints, unsigned rank, Domain& clock)
-      : clock_(clock.clock),
+      : domain_(clock),
+        id_(clock.scheduler.add(*this)),
         node_(std::move(node)),
         inputs_(node_->links(), static_cast<unsigned>(endpoints.size())),
         links_(node_->links()) {
-    const auto id = clock.scheduler.add(*this);
-    clock.wake(id, 0);  // streams wake it from then on
+    clock.wake(id_, 0);  // streams wake it from then on
     for (const auto& endpoint : endpoints) {
       const std::string name = "port " + std::to_string(endpoint.port) + " of rank " + std::to_string(rank);
       auto& port = ports_.emplace_back(endpoint, name);
-      port.open.reader.bind(name, clock, id);
-      port.in.reader.bind(name, clock, id);
-      port.out.writer.bind(name, clock, id);
+      port.open.reader.bind(name, clock, id_);
+      port.in.reader.bind(name, clock, id_);
+      port.out.writer.bind(name, clock, id_);
       auto* const foresight = node_->foresight(static_cast<unsigned>(users_.size()));
       users_.push_back({port, foresight != nullptr});
       if (!foresight) continue;
@@ -49,7 +49,7 @@ class Board final : public AssembledNode, public Component {
     }
     for (auto& link : links_) {
       link.domain = &clock;
-      link.component = id;
+      link.component = id_;
     }
   }
 
@@ -60,20 +60,20 @@ class Board final : public AssembledNode, public Component {
   bool step(Tick now) override {
     if (now > next_) node_->skip(now - next_);
     next_ = now + 1;
-    const Tick tick = clock_.edge(now);  // for streams; links count cycles
+    const Tick tick = domain_.clock.edge(now);  // for streams; links count cycles
     const auto& outputs = node_->outputs();
     bool moves = false;
     accepted_.clear();
-    for (unsigned l = 0; l < links_.size(); ++l) {
-      auto& link = links_[l];
-      auto& in = inputs_.links[l];
+    const auto* shown = outputs.links.data();
+    auto* in = inputs_.links.data();
+    for (auto& link : links_) {
+      const auto& [packet, packet_ready] = *shown++;
+      auto& [arrived, taken] = *in++;
       if (!link.in) continue;
-      const auto& [packet, packet_ready] = outputs.links[l];
-      in.packet = link.in->front(now);
-      in.taken = packet && link.out->ready(now);
-      if (in.taken) link.out->write(now, *packet);
-      if (in.packet && packet_ready) accepted_.push_back(l);
-      moves |= in.taken;
+      arrived = link.in->front(now);
+      taken = packet && link.out->ready(now);
+      if (taken) link.out->write(now, *packet), moves = true;
+      if (arrived && packet_ready) accepted_.push_back(link.in);
     }
     for (unsigned e = 0; e < users_.size(); ++e) {
       auto& user = users_[e];
@@ -88,7 +88,7 @@ class Board final : public AssembledNode, public Component {
       moves |= in.taken || user.opened || user.written;
     }
     node_->step(inputs_);
-    for (const unsigned l : accepted_) links_[l].in->pop(now);
+    for (auto* lane : accepted_) lane->pop(now);
     for (unsigned e = 0; e < users_.size(); ++e) {
       auto& user = users_[e];
       if (user.opened) user.port.open.pop_at(tick);
@@ -97,7 +97,10 @@ class Board final : public AssembledNode, public Component {
       if (user.written) user.port.in.pop_foreseen(tick);
       if (inputs_.endpoints[e].taken) user.port.out.push_foreseen(tick);
     }
-    return moves || !accepted_.empty() || !node_->idle();
+    if (moves || !accepted_.empty()) return true;
+    const Tick rest = node_->rest();
+    if (rest > 0 && rest != kNever) domain_.wake(id_, next_ + rest);
+    return rest == 0;
   }
 
  private:
@@ -107,13 +110,14 @@ class Board final : public AssembledNode, public Component {
     bool opened = false, written = false;  ///< in this cycle
   };
 
-  Clock clock_;
+  Domain& domain_;
+  ComponentId id_;
   std::unique_ptr<NodeModel> node_;
   NodeModel::Inputs inputs_;
   std::vector<SerialPort> links_;
   std::deque<Port> ports_;
-  std::vector<User> users_;         ///< by port
-  std::vector<unsigned> accepted_;  ///< links whose packet is accepted in this cycle
+  std::vector<User> users_;          ///< by port
+  std::vector<LinkLane*> accepted_;  ///< those whose packet is accepted in this cycle
   Tick next_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,8 +40,8 @@ class Node final : public NodeModel {
     for (unsigned l = 0; l < count_; ++l)
       links_.emplace_back(config, static_cast<unsigned>(at[l].size()), std::move(at[l]));
     quiet_after_ = 2 * (count_ + 2 + static_cast<unsigned>(config.endpoints.size()));
-    connect();
     outputs_.links.resize(count_);
+    connect();
     for (unsigned l = 0; l < count_; ++l) outputs_.links[l].packet_ready = links_[l].receives.words().ready(0);
     for (const auto& endpoint : endpoints_) {
       const auto& hardware = *endpoint.hardware;
@@ -60,41 +61,62 @@ class Node final : public NodeModel {
   [[nodiscard]] Foresight<Element>* foresight(unsigned e) override { return endpoints_[e].hardware->foresight(); }
 
   void step(const Inputs& in) override {
-    bool moves = false, polls = false;
+    bool moves = false;
+    unsigned polled = std::exchange(busy_, 0);
     for (unsigned l = 0; l < count_; ++l) {
+      if (in.links[l].packet) polled |= links_[l].receiving.bit;
+      if (in.links[l].taken) links_[l].to_link.take(), moves = true;
+    }
+    for (unsigned kernels = polled; kernels; kernels &= kernels - 1) {
+      const auto kernel = static_cast<unsigned>(std::countr_zero(kernels)), l = kernel / 2;
       auto& link = links_[l];
-      const Packet* const arrived = in.links[l].packet;
-      if (link.sending.busy()) {
-        polls = true;
+      if (kernel % 2 == 0) {
         moves |= step_kernel(link.sends, link.sending, nullptr, [&](const auto& offer) { return send(link, offer); });
-      }
-      if (link.receiving.busy() || arrived) {
-        polls = true;
-        moves |= step_kernel(link.receives, link.receiving, arrived,
+      } else {
+        moves |= step_kernel(link.receives, link.receiving, in.links[l].packet,
                              [&](const auto& offer) { return deliver(link, offer); });
         outputs_.links[l].packet_ready = link.receives.words().ready(0);
       }
-      if (in.links[l].taken) link.to_link.take(), moves = true;
     }
     for (unsigned e = 0; e < endpoints_.size(); ++e)
       if (endpoints_[e].steps(in.endpoints[e])) moves |= step_endpoint(e, in.endpoints[e]);
-    for (Queue* queue : used_) queue->step();
+    for (Queue* queue : used_) busy_ |= queue->step();
     used_.clear();
-    for (unsigned l = 0; l < count_; ++l) outputs_.links[l].packet = links_[l].to_link.front();
     ++edges_;
-    polls_ = polls;
     still_ = moves ? 0 : still_ + 1;
   }
-  [[nodiscard]] bool idle() const override { return still_ > (polls_ ? quiet_after_ : 0); }
+  [[nodiscard]] Tick rest() const override {
+    if (still_ == 0) return 0;
+    if (still_ > quiet_after_) return kNever;
+    Tick rest = kNever;
+    for (unsigned kernels = busy_; kernels; kernels &= kernels - 1) {
+      const auto kernel = static_cast<unsigned>(std::countr_zero(kernels));
+      const auto& link = links_[kernel / 2];
+      const auto& words = kernel % 2 == 0 ? link.sends.words() : link.receives.words();
+      if (!words.empty()) rest = std::min<Tick>(rest, words.until_polled());
+    }
+    return rest;
+  }
   void skip(Tick cycles) override { edges_ += cycles; }
 
  private:
+  class Queue;
+  /// The inputs of a send or receive kernel. A kernel without packets is not stepped: its polling is made up for.
+  struct Polling {
+    unsigned bit = 0;          ///< of the kernel in busy_
+    std::vector<Queue*> from;  ///< by input; null: the link
+    unsigned offers = 0;       ///< inputs with a packet, apart from the link
+    Tick edges = 0;            ///< executed
+  };
   /// A FIFO whose two sides are used in any order within a cycle.
   class Queue {
    public:
     explicit Queue(unsigned depth) : words_(depth) {}
-    /// `used`: collects the queues that are to be stepped. `offers`: number of its reader's queues with a packet.
-    void bind(std::vector<Queue*>& used, unsigned* offers) { used_ = &used, offers_ = offers; }
+    /// `used`: collects the queues that are to be stepped. `reader`: a kernel's inputs; null for others. `shown`: set to
+    /// the front after each step.
+    void bind(std::vector<Queue*>& used, Polling* reader, const Packet** shown = nullptr) {
+      used_ = &used, reader_ = reader, shown_ = shown;
+    }
     /// `last`: ends a message that must be complete before it leaves.
     [[nodiscard]] bool put(const Packet& packet, bool last = true) {
       if (!words_.ready()) return false;
@@ -108,11 +130,15 @@ class Node final : public NodeModel {
       use();
       takes_ = true;
     }
-    void step() {
+    /// Returns the bit of its reader's kernel if that has a packet to accept.
+    unsigned step() {
       const bool was_valid = words_.valid();
       words_.step(puts_ ? &packet_ : nullptr, last_, takes_);
       puts_ = takes_ = false;
-      if (offers_) *offers_ += words_.valid() - was_valid;
+      if (shown_) *shown_ = front();
+      if (!reader_) return 0;
+      reader_->offers += words_.valid() - was_valid;
+      return reader_->offers > 0 ? reader_->bit : 0;
     }
 
    private:
@@ -124,16 +150,8 @@ class Node final : public NodeModel {
     Packet packet_;
     bool last_ = true, puts_ = false, takes_ = false;
     std::vector<Queue*>* used_ = nullptr;
-    unsigned* offers_ = nullptr;
-  };
-  /// The inputs of a send or receive kernel. A kernel without packets is not stepped: its polling is made up for.
-  struct Polling {
-    std::vector<Queue*> from;  ///< by input; null: the link
-    unsigned offers = 0;       ///< inputs with a packet, apart from the link
-    bool holds = false;        ///< packets that it has accepted
-    Tick edges = 0;            ///< executed
-
-    [[nodiscard]] bool busy() const { return offers > 0 || holds; }
+    Polling* reader_ = nullptr;
+    const Packet** shown_ = nullptr;
   };
   struct At {
     At(std::unique_ptr<Endpoint> made, Queue&& to_kernel, Queue&& from_kernel)
@@ -193,11 +211,16 @@ class Node final : public NodeModel {
       }
       for (const unsigned e : link.endpoints) link.sending.from.push_back(&endpoints_[e].out);
     }
-    for (auto& link : links_) {
-      link.to_link.bind(used_, nullptr);
-      for (Polling* polling : {&link.sending, &link.receiving})
+    unsigned next_bit = 1;
+    for (unsigned l = 0; l < count_; ++l) {
+      auto& link = links_[l];
+      link.to_link.bind(used_, nullptr, &outputs_.links[l].packet);
+      for (Polling* polling : {&link.sending, &link.receiving}) {
+        polling->bit = next_bit;
+        next_bit <<= 1;
         for (Queue* queue : polling->from)
-          if (queue) queue->bind(used_, &polling->offers);
+          if (queue) queue->bind(used_, polling);
+      }
     }
     for (auto& endpoint : endpoints_) endpoint.data.bind(used_, nullptr);
   }
@@ -244,7 +267,7 @@ class Node final : public NodeModel {
       kernel.step(words.polled(), nullptr, true);
     }
     words.turn(forwards);
-    polling.holds = !words.empty();
+    if (!words.empty() || polling.offers > 0) busy_ |= polling.bit;
     return moves;
   }
   bool step_endpoint(unsigned number, const Inputs::At& at) {
@@ -275,7 +298,7 @@ class Node final : public NodeModel {
   std::vector<Queue*> used_;  ///< in this cycle
   Tick edges_ = 0;
   std::uint64_t strays_ = 0, unrouted_ = 0;
-  bool polls_ = false;  ///< a kernel had packets in the last step: it may forward one when it is polled
+  unsigned busy_ = 0;  ///< kernels with packets: a bit each, of a link's send kernel, then of its receive kernel
   unsigned still_ = 0, quiet_after_;
 };
 

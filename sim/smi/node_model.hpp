@@ -73,9 +73,9 @@ class NodeModel {
 
   /// One clock edge.
   virtual void step(const Inputs& in) = 0;
-  /// True if, without inputs, a step changes only the polling position.
-  [[nodiscard]] virtual bool idle() const = 0;
-  /// Executes `cycles` edges without inputs while idle().
+  /// The number of coming cycles in which, without inputs, steps change only polling positions.
+  [[nodiscard]] virtual Tick rest() const = 0;
+  /// Executes `cycles` edges without inputs, at most rest().
   virtual void skip(Tick cycles) = 0;
 };
 

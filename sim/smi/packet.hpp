@@ -59,6 +59,10 @@ struct Packet {
     std::uint64_t value = 0;
     auto* const to = reinterpret_cast<std::byte*>(&value);
     const auto [at, here, again, rest] = split(index, size, packet_bytes);
+    if (rest == 0) [[likely]] {
+      copy(to, bytes() + at, size);
+      return value;
+    }
     std::memcpy(to, bytes() + at, here);
     std::memcpy(to + here, bytes() + again, rest);
     return value;
@@ -66,6 +70,8 @@ struct Packet {
   void set_payload(unsigned index, unsigned size, unsigned packet_bytes, std::uint64_t value) {
     const auto* const from = reinterpret_cast<const std::byte*>(&value);
     const auto [at, here, again, rest] = split(index, size, packet_bytes);
+    if (rest == 0) [[likely]]
+      return copy(bytes() + at, from, size);
     std::memcpy(bytes() + at, from, here);
     std::memcpy(bytes() + again, from + here, rest);
   }
@@ -89,6 +95,23 @@ struct Packet {
     const unsigned first = kHeaderBytes + (index << size), bytes = 1U << size, at = std::min(first, packet_bytes);
     const unsigned here = std::min(bytes, packet_bytes - at);
     return {at, here, first - at, bytes - here};
+  }
+  /// Copies 1 << `size` bytes, of a number that is known in each case.
+  static void copy(std::byte* to, const std::byte* from, unsigned size) {
+    switch (size) {
+      case 0:
+        *to = *from;
+        break;
+      case 1:
+        std::memcpy(to, from, 2);
+        break;
+      case 2:
+        std::memcpy(to, from, 4);
+        break;
+      default:
+        std::memcpy(to, from, 8);
+        break;
+    }
   }
   [[nodiscard]] const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(data.data()); }
   [[nodiscard]] std::byte* bytes() { return reinterpret_cast<std::byte*>(data.data()); }

@@ -47,7 +47,7 @@ class RtlNode final : public NodeModel {
     sim_.step(in);
     ++cycle_;
   }
-  [[nodiscard]] bool idle() const override { return sim_.idle(); }
+  [[nodiscard]] Tick rest() const override { return sim_.rest(); }
   /// The hardware cannot skip: it executes all edges.
   void skip(Tick cycles) override {
     for (Tick i = 0; i < cycles; ++i) circuit_->edge(nothing_);

@@ -27,6 +27,13 @@ class Poller {
 
   /// True if no input has a word: without offers, an edge then changes only the polling position (skip()).
   [[nodiscard]] bool empty() const { return valid_ == 0; }
+  /// The number of edges until an input with a word is polled, if none arrives or departs; requires !empty().
+  [[nodiscard]] unsigned until_polled() const {
+    unsigned edges = 0;
+    for (unsigned input = current_; !inputs_[input].valid(); ++edges)
+      input = input + 1 == inputs_.size() ? 0 : input + 1;
+    return edges;
+  }
   /// The polled input.
   [[nodiscard]] unsigned polled() const { return current_; }
   /// True if a word offered by `input` in this cycle is accepted.

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../../seed.hpp"
@@ -168,7 +168,8 @@ Plan draw(std::uint64_t seed) {
     const Tick period = 1 + below(5);
     return {period, below(static_cast<unsigned>(period))};
   };
-  Plan plan{.seed = seed};
+  Plan plan{};
+  plan.seed = seed;
   const bool same = below(2) == 0;
   for (auto& each : plan.clocks) each = same ? Clock{} : clock();
   plan.size = 1 + below(9);
