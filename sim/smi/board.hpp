@@ -65,10 +65,10 @@ class Board final : public AssembledNode, public Component {
     bool moves = false;
     accepted_.clear();
     const auto* shown = outputs.links.data();
-    auto* in = inputs_.links.data();
+    auto* input = inputs_.links.data();
     for (auto& link : links_) {
       const auto& [packet, packet_ready] = *shown++;
-      auto& [arrived, taken] = *in++;
+      auto& [arrived, taken] = *input++;
       if (!link.in) continue;
       arrived = link.in->front(now);
       taken = packet && link.out->ready(now);
