@@ -94,6 +94,11 @@ class CollectivePlan:
             return [0]
         return [size for size in self.sizes if size % self.dtype.itemsize == 0]
 
+    @property
+    def partial_sizes(self) -> list[int]:
+        """Sizes that are no whole elements, which are not measured."""
+        return [] if self.operation == "barrier" else sorted(set(self.sizes) - set(self.measured_sizes))
+
 
 def network_of(config: FabricConfig, cluster: Cluster) -> bounds.Network | None:
     """Returns the input of the cluster's bounds; None if none are proved for its shape."""

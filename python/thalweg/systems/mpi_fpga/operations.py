@@ -118,8 +118,8 @@ def collective(
         about += f": {op} of {type}"
     about += f", root {root}" if operation in bench_data.ROOTED else ""
     about += ", reproducible" if reproducible else ""
-    if operation != "barrier" and (left_out := sorted(set(requested) - set(plan.measured_sizes))):
-        about += f", without {', '.join(map(str, left_out))} B, no whole {type}"
+    if plan.partial_sizes:
+        about += f", without {', '.join(map(str, plan.partial_sizes))} B, no whole {type}"
     return Plan(
         cluster,
         operation,

@@ -127,12 +127,9 @@ def measure(plans: Sequence[CollectivePlan], progress: Callable[..., None]) -> I
 
 def left_out(plan: CollectivePlan) -> dict[str, list[int]]:
     """Returns the sizes that `measure` leaves out, by reason."""
-    if plan.operation == "barrier":
-        return {}
-    whole = plan.measured_sizes
     found = {
-        f"more than {LARGEST >> 20} MB per rank": [size for size in whole if size not in _sizes(plan)],
-        f"no whole {plan.datatype.name.lower()}": [size for size in plan.sizes if size not in whole],
+        f"more than {LARGEST >> 20} MB per rank": [size for size in plan.measured_sizes if size not in _sizes(plan)],
+        f"no whole {plan.datatype.name.lower()}": plan.partial_sizes,
     }
     return {why: sizes for why, sizes in found.items() if sizes}
 
