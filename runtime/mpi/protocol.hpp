@@ -154,6 +154,13 @@ constexpr bool counts(State state) {
   return state == State::resumed || state == State::fresh || state == State::running || state == State::native;
 }
 
+/// Whether a thread may use a processor core, which others may need that are behind it in virtual time.
+enum class Pace : std::uint32_t {
+  free,
+  ahead,  ///< set by the server: the thread halts at its next call of a lock or of sched_yield outside MPI
+  halted,
+};
+
 /// State of one thread of a rank. A rank has one, unless it has got MPI_THREAD_MULTIPLE.
 struct ThreadSlot {
   std::atomic<State> state{State::running};
@@ -173,6 +180,7 @@ struct ThreadSlot {
   // State of a running thread that the server reads without its cooperation.
   std::atomic<std::uint64_t> borders{0};  ///< number of call entries and exits; odd inside a call
   std::atomic<Time> resumed{0};           ///< its clock when it last left a call
+  std::atomic<Pace> pace{Pace::free};     ///< futex on which a halted thread sleeps
   // Of each thread after the rank's first one.
   std::atomic<bool> passed{false};         ///< virtual time has passed it, as it slept outside MPI
   std::atomic<std::uint32_t> life{0};      ///< number of the thread among all that the rank has created

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Random programs whose threads communicate at once: random_threads SEED COUNT. Program i has the seed SEED + i. Thread t of each
  * rank calls collectives on a communicator of its own, and sends messages on a shared one with a tag of its own. Each thread
- * checks its data. Rank 0 prints the virtual time of the end of each thread of each rank, if a third argument is given. */
+ * checks its data. With a third argument, rank 0 prints the virtual time of the end of each thread of each rank; without, the
+ * threads of a rank also meet: they spin, calling pthread_mutex_lock, pthread_mutex_trylock or sched_yield. */
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,8 @@ static int rank, ranks, threads, wrong;
 static unsigned long long seed;
 static MPI_Comm own[THREADS], shared;
 static double ended[THREADS];
+static int spins, arrivals;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* splitmix64 by S. Vigna. */
 static unsigned next(unsigned long long* state, unsigned below) {
@@ -168,6 +172,33 @@ static void together(int thread, int step, int form, int root, int count) {
   expect(right, thread, step, "collective");
 }
 
+/* `arrivals` plus `by`. */
+static int arrive(int form, int by) {
+  switch (form) {
+    case 0:
+      pthread_mutex_lock(&mutex);
+      break;
+    case 1:
+      while (pthread_mutex_trylock(&mutex) != 0) continue;
+      break;
+    default:
+      sched_yield();
+      return __atomic_add_fetch(&arrivals, by, __ATOMIC_SEQ_CST);
+  }
+  const int now = __atomic_add_fetch(&arrivals, by, __ATOMIC_SEQ_CST);
+  pthread_mutex_unlock(&mutex);
+  return now;
+}
+
+/* In some steps the threads of a rank wait for each other. */
+static void meet(int step) {
+  unsigned long long state = seed * 1000 + 500 + step;
+  const int form = next(&state, 6);
+  if (!spins || form > 2) return;
+  const int all = ((arrive(form, 1) - 1) / threads + 1) * threads;
+  while (arrive(form, 0) < all) continue;
+}
+
 static void* work(void* argument) {
   const int thread = *(const int*)argument;
   unsigned long long state = seed * 1000 + thread; /* the same on all ranks */
@@ -176,6 +207,7 @@ static void* work(void* argument) {
     const int kind = next(&state, 3), form = next(&state, 40), by = next(&state, ranks);
     const int count = next(&state, 2) ? next(&state, 20) : next(&state, MOST);
     volatile double x = 1;
+    meet(step);
     for (unsigned i = next(&mine, 5) ? 0 : next(&mine, 300000); i > 0; i--) x = x * 1.0000001;
     if (kind)
       exchange(thread, step, form % 8, by, count);
@@ -193,6 +225,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc < 3 || provided != MPI_THREAD_MULTIPLE) MPI_Abort(MPI_COMM_WORLD, 3);
   const int count = atoi(argv[2]);
+  spins = argc == 3;
   MPI_Comm_dup(MPI_COMM_WORLD, &shared);
   for (int t = 0; t < THREADS; t++) MPI_Comm_dup(MPI_COMM_WORLD, &own[t]);
   for (int program = 0; program < count; program++) {
@@ -202,6 +235,7 @@ int main(int argc, char** argv) {
     seed = strtoull(argv[1], NULL, 10) + program;
     unsigned long long state = seed;
     threads = 2 + next(&state, THREADS - 1);
+    arrivals = 0;
     const int main_too = next(&state, 2); /* the main thread works, too, or only waits */
     for (int t = main_too; t < threads; t++) pthread_create(&started[t], NULL, work, &number[t]);
     if (main_too) work(&number[0]);

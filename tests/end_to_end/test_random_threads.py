@@ -49,3 +49,21 @@ def test_a_few_programs(thalweg: Thalweg, program: Path, ranks: int, seed: int) 
 @pytest.mark.parametrize(("ranks", "count"), [(2, 300), (3, 250), (4, 250), (6, 100), (8, 100)])
 def test_a_thousand_programs(thalweg: Thalweg, program: Path, ranks: int, count: int, seed: int) -> None:
     check(thalweg, program, ranks, seed + 1000 * ranks, count)
+
+
+def check_measured(thalweg: Thalweg, program: Path, ranks: int, seed: int, count: int) -> None:
+    """Threads spin beside others that poll: those that are ahead in virtual time wait outside MPI for those behind."""
+    print(f"seeds {seed} to {seed + count - 1} on {ranks} ranks")
+    run = thalweg(ranks, "torus:2x2x2", [program, str(seed), str(count)], "--timeout", "120", timeout=3000)
+    assert (run.exit_code, run.stdout) == (0, f"{count} programs are right\n"), run.stdout + run.stderr
+
+
+@pytest.mark.slow
+def test_a_few_programs_with_measured_time(thalweg: Thalweg, program: Path, seed: int) -> None:
+    check_measured(thalweg, program, 3, seed, 3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_programs_with_measured_time(thalweg: Thalweg, program: Path, ranks: int, seed: int) -> None:
+    check_measured(thalweg, program, ranks, seed + 1000 * ranks, 20)

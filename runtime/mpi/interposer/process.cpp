@@ -43,7 +43,7 @@ constexpr rlim_t kDescriptors = 4096;          // a launcher passes on about 4 p
   _exit(125);
 }
 
-std::int64_t processor_ns(clockid_t meter) {
+std::int64_t now_ns(clockid_t meter) {
   timespec now{};
   clock_gettime(meter, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
@@ -296,24 +296,32 @@ bool Process::enter(std::uint16_t function, const void* site) {
 void Process::leave(bool locked) {
   Thread& thread = me();
   if (--thread.depth == 0 && joined()) {
-    if (ticks_per_ns_ != 0) {
-      // The other threads of a rank may work for the only one that calls MPI.
-      const bool one = slot_->callers.load(std::memory_order_relaxed) == 1;
-      thread.meter = one ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID;
-      thread.processor_ns = processor_ns(thread.meter);
-    }
+    if (ticks_per_ns_ != 0) read_processor_time(thread);
     thread.slot->resumed.store(thread.clock);
     thread.slot->borders.fetch_add(1);
   }
   if (locked) unlock();
 }
 
+/// Processor time that counts as the thread's: the other threads of a rank may work for the only one that calls MPI.
+std::int64_t& Process::processor_ns(Thread& thread) {
+  const bool alone = &thread == &first_thread_ && slot_->callers.load(std::memory_order_relaxed) == 1;
+  return alone ? thread.process_ns : thread.thread_ns;
+}
+
+/// Reads both, as another thread may call MPI before this one does again.
+void Process::read_processor_time(Thread& thread) {
+  if (&thread == &first_thread_) thread.process_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  if (threads_) thread.thread_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /// Adds the processor time since the thread's last call to its clock.
 void Process::add_own_work(Thread& thread) {
   if (ticks_per_ns_ == 0) return;
-  const std::int64_t now = processor_ns(thread.meter);
-  thread.fraction += static_cast<double>(now - thread.processor_ns) * ticks_per_ns_;
-  thread.processor_ns = now;
+  const std::int64_t& used = processor_ns(thread);
+  const std::int64_t before = used;
+  read_processor_time(thread);
+  thread.fraction += static_cast<double>(used - before) * ticks_per_ns_;
   const auto whole = static_cast<Time>(thread.fraction);
   thread.clock += whole;
   thread.fraction -= static_cast<double>(whole);

@@ -134,6 +134,7 @@ class Process {
   }
   /// Tells the server that MPI has freed a communicator.
   void release(std::uint32_t communicator);
+  void halt(const Thread& thread);
   /// True if several threads may be in calls at once.
   [[nodiscard]] bool threads() const { return threads_; }
   /// Lets other threads of the process take the lock.
@@ -208,6 +209,8 @@ class Process {
 
   [[nodiscard]] Thread& me() { return threads_ ? calling_thread() : first_thread_; }
   [[nodiscard]] Thread& calling_thread();
+  [[nodiscard]] std::int64_t& processor_ns(Thread& thread);
+  void read_processor_time(Thread& thread);
   void add_own_work(Thread& thread);
   void catch_up(Thread& thread);
   void note_first_call(Thread& thread);

@@ -3,10 +3,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <new>
@@ -46,7 +48,6 @@ std::shared_ptr<Thread> Process::new_thread() {
   const std::lock_guard guard(births_);
   child->path = parent.path;
   child->path.push_back(++parent.children);
-  child->meter = CLOCK_THREAD_CPUTIME_ID;
   if (!threads_) {
     std::erase_if(waiting_, [](const auto& thread) { return thread.expired(); });
     waiting_.push_back(child);
@@ -165,6 +166,22 @@ void Process::note_first_call(Thread& thread) {
   if (thread.slot->state.exchange(State::running) == State::helper) header_->running.fetch_add(1);
 }
 
+/// Sleeps until the threads behind this one have caught up, if the server asks for it. A child of the process shares its slots.
+void Process::halt(const Thread& thread) {
+  constexpr long kNap = 10'000'000;  // another thread may free the slot meanwhile
+  const int error = errno;
+  ThreadSlot& slot = *thread.slot;
+  const bool outside = slot.borders.load() % 2 == 0;
+  if (Pace asked = Pace::ahead;
+      !outside || getpid() != process_ || !slot.pace.compare_exchange_strong(asked, Pace::halted))
+    return;
+  while (slot.pace.load() == Pace::halted && slot.life.load() == thread.life && counts(slot.state.load()))
+    launch::futex_wait(slot.pace, Pace::halted, kNap);
+  Pace left = Pace::halted;
+  slot.pace.compare_exchange_strong(left, Pace::free);
+  errno = error;
+}
+
 bool in_parallel_region() {
   static const auto asked = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_in_parallel"));
   return asked != nullptr && asked() != 0;
@@ -258,6 +275,18 @@ Function* original(Function*, const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+/// A function that threads call again and again while they wait for each other. It may be called before any constructor.
+template <class Function, class... Arguments>
+int paced(std::atomic<Function*>& next, Function* self, const char* name, Arguments... arguments) {
+  Function* call = next.load(std::memory_order_relaxed);
+  if (call == nullptr) next.store(call = original(self, name), std::memory_order_relaxed);
+  const Thread* const thread = own_thread;
+  if (thread != nullptr && thread->slot != nullptr && thread->slot->pace.load(std::memory_order_relaxed) == Pace::ahead)
+      [[unlikely]]
+    process().halt(*thread);
+  return call(arguments...);
+}
+
 }  // namespace
 }  // namespace thalweg::mpi
 
@@ -276,6 +305,21 @@ using StandardStart = int (*)(void*);  // of C11's thrd_create, whose handles ar
 [[gnu::visibility("default")]] int pthread_join(pthread_t handle, void** result) {
   static auto* const join = thalweg::mpi::original(&pthread_join, "pthread_join");
   return thalweg::mpi::join(handle, [&] { return join(handle, result); });
+}
+
+[[gnu::visibility("default")]] int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  static constinit std::atomic<decltype(&pthread_mutex_lock)> next{nullptr};
+  return thalweg::mpi::paced(next, &pthread_mutex_lock, "pthread_mutex_lock", mutex);
+}
+
+[[gnu::visibility("default")]] int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
+  static constinit std::atomic<decltype(&pthread_mutex_trylock)> next{nullptr};
+  return thalweg::mpi::paced(next, &pthread_mutex_trylock, "pthread_mutex_trylock", mutex);
+}
+
+[[gnu::visibility("default")]] int sched_yield() noexcept {
+  static constinit std::atomic<decltype(&sched_yield)> next{nullptr};
+  return thalweg::mpi::paced(next, &sched_yield, "sched_yield");
 }
 
 [[gnu::visibility("default")]] int thrd_create(pthread_t* handle, StandardStart start, void* argument) {

@@ -2,7 +2,6 @@
 // One thread of this process: its clock, its slot in the shared memory, and its call.
 #pragma once
 
-#include <ctime>
 #include <vector>
 
 #include "mpi/interposer/skew.hpp"
@@ -22,9 +21,9 @@ struct Thread {
   bool ended = false;
 
   Time clock = 0;
-  double fraction = 0;                         ///< fraction of a tick not yet added to the clock
-  clockid_t meter = CLOCK_PROCESS_CPUTIME_ID;  ///< processor time that counts as its own
-  std::int64_t processor_ns = 0;               ///< of `meter`, when it last left a call
+  double fraction = 0;  ///< fraction of a tick not yet added to the clock
+  // Processor time when it last left a call, its own and that of all threads.
+  std::int64_t thread_ns = 0, process_ns = 0;
   Skew skew;
 
   int depth = 0;  ///< of nested calls

@@ -48,6 +48,11 @@ Outcome Server::run() {
   Header& header = memory_.header();
   long nap = kShortestNapNs, napped = 0;
   long sample_after = kQuietNs;
+  // Last look at the running threads: when, the earliest time at which one could act until virtual time has come there, and whether
+  // a thread has been resumed since.
+  Clock::time_point sampled{};
+  Tick seen = kNever;
+  bool released = false;
   while (books_.what.empty()) {
     const std::uint32_t bell = header.doorbell.load();
     const auto now = Clock::now();
@@ -68,8 +73,12 @@ Outcome Server::run() {
       break;
     }
     Tick earliest = kNever;  // earliest time at which a running thread can act
-    const bool quiet = settled();
-    if (quiet) {
+    const bool seen_lately = seen != kNever && now - sampled < std::chrono::nanoseconds(kQuietNs);
+    const bool known = seen_lately && same_runners();
+    const bool quiet = !seen_lately && settled();
+    if (known) {
+      earliest = seen;
+    } else if (quiet) {
       nap = kShortestNapNs;
       napped = 0;
     } else {
@@ -84,13 +93,15 @@ Outcome Server::run() {
       if (!rang) put_blocked_outside();
       hand_over_to_parked();
       keep_mpi_progressing();
-      earliest = earliest_of_running();
+      earliest = earliest_of_running(std::exchange(released, false));
       const std::chrono::nanoseconds took = Clock::now() - begin;
       sample_after = std::clamp<long>(kSamples * took.count(), kShortestQuietNs, kQuietNs);
       // One look at each thread does not tell that none can run.
       if (earliest == kNever && any_has_threads() && !settled()) continue;
       // If processor time does not advance virtual time, no result may depend on it.
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
+      if (options_.compute_scale != 0) seen = earliest;
+      sampled = begin;
     }
     if (const auto rank = first_to_leave()) earliest = std::min(earliest, left_at(*rank));
     // Read before parked ranks are taken in: a rank that returns later rings the doorbell and is handled in the next round.
@@ -104,9 +115,11 @@ Outcome Server::run() {
       break;
     }
     if (release_ready()) {
+      released = true;
       if (std::exchange(created_, false)) hand_over_to_parked();
       continue;
     }
+    seen = kNever;
     if (quiet) {
       connections_.poll(0);
       if (over(true)) break;
@@ -346,6 +359,8 @@ void Server::take_parked() {
 void Server::park(unsigned rank, Client& client) {
   const ThreadSlot& slot = slot_of(rank, client);
   client.native_call = {};
+  client.sampled = false;
+  if (slot.until != kForever) client.polled = slot.clock;
   progressed_ = progressed_ || slot.was_outside;
   session_.park(client.number, slot.clock,
                 {.ids = memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count),

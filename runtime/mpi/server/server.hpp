@@ -154,6 +154,9 @@ class Server {
     // Sample taken while the thread ran outside MPI: `borders` and processor time.
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0;
+    bool beside_others = false;    ///< a rank's first thread: the sample is its own, as the rank has had other threads
+    bool sampled = false;          ///< ran at the last look at all threads, and has not parked since
+    std::optional<Tick> polled{};  ///< time of its last unsuccessful poll
     // Last look whether the thread sleeps: its time, processor time, and the number of looks in a row at which it did.
     std::chrono::steady_clock::time_point looked{};
     std::int64_t looked_ns = 0;
@@ -244,13 +247,22 @@ class Server {
   [[nodiscard]] bool settled();
   [[nodiscard]] bool settled(unsigned rank);
   [[nodiscard]] bool somebody_may_act();
-  [[nodiscard]] std::int64_t processor_ns(unsigned rank, const Client& client);
+  [[nodiscard]] std::int64_t processor_ns(unsigned rank, Client& client);
   [[nodiscard]] bool runs(unsigned rank, Client& client);
   [[nodiscard]] bool blocks_in_mpi(unsigned rank, Client& client);
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank, Client& client);
   [[nodiscard]] bool has_blocked(unsigned rank, Client& client);
   [[nodiscard]] bool held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_ns);
-  [[nodiscard]] Tick earliest_of_running();
+  /// A thread that may act, and the earliest time at which it can.
+  struct Runner {
+    Tick at;
+    unsigned rank;
+    Client* client;
+  };
+  [[nodiscard]] bool same_runners();
+  [[nodiscard]] Tick ticks_of(std::int64_t processor_ns) const;
+  [[nodiscard]] Tick earliest_of_running(bool some_resumed);
+  void keep_pace(std::vector<Runner> threads, bool some_resumed);
 
   // dispatch.cpp: operations that ranks post
   void drain(unsigned rank);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <ranges>
+#include <thread>
 
+#include "launch/futex.hpp"
 #include "launch/processor_time.hpp"
 #include "launch/wakers.hpp"
 #include "mpi/server/server.hpp"
@@ -23,6 +25,7 @@ constexpr auto kBlocked = std::chrono::milliseconds(10);  // nor one that blocks
 constexpr int kIdleShare = 50;  // a process that sleeps, or loops with short sleeps, uses less than a 50th of the time
 constexpr std::int64_t kWakeNs = 1'000'000;      // and a thread less processor time than this between two sleeps
 constexpr std::int64_t kSpinNs = 2'000'000'000;  // processor time of a thread until it may be spinning
+constexpr std::int64_t kLeadNs = 1'000'000;      // processor time by which a thread may be ahead of others
 constexpr unsigned kIdle = 64;                   // a thread that has slept so often without a call of MPI is a helper
 
 bool idle(std::int64_t used_ns, Clock::duration of) {
@@ -98,6 +101,7 @@ bool Server::watch(unsigned rank, Client& client) {
 }
 
 Doing Server::doing(unsigned rank, Client& client) {
+  if (slot_of(rank, client).pace.load() == Pace::halted) return Doing::runs;  // it only waits for its turn
   const Doing now = watch(rank, client) ? client.watched.doing() : Doing::runs;
   const bool joins = slot_of(rank, client).joins.load() >= 0;  // the kernel wakes it, when a thread of the process ends
   return now == Doing::waits_shared && joins ? Doing::waits : now;
@@ -216,12 +220,17 @@ bool Server::somebody_may_act() {
   return false;
 }
 
-/// Processor time of a thread, 0 before it has started. A rank with one thread may have others that work for it, such as those of
-/// a library.
-std::int64_t Server::processor_ns(unsigned rank, const Client& client) {
-  if (client.slot == 0 && memory_.slot(rank).callers.load() == 1)
+/// Processor time of a thread, 0 before it has started. The only one of a rank may have others that work for it, such as those of a
+/// library. Once the rank has had several, its first one may call MPI with its own processor time.
+std::int64_t Server::processor_ns(unsigned rank, Client& client) {
+  if (client.slot == 0 && !client.beside_others && !has_threads(rank))
     return launch::processor_ns(connections_.processes()[rank]);
-  return client.watches ? client.watched.processor_ns() : 0;
+  const std::int64_t used = watch(rank, client) ? client.watched.processor_ns() : 0;
+  if (client.slot == 0 && !std::exchange(client.beside_others, true)) {
+    client.processor_ns = client.looked_ns = used;
+    client.native_call = {};
+  }
+  return used;
 }
 
 /// True if a thread runs, or waits for a processor core.
@@ -252,7 +261,8 @@ std::int64_t Server::quiet_ns(unsigned rank, Client& client) {
   const std::uint64_t seen = borders.load();
   watch(rank, client);
   const std::int64_t used = processor_ns(rank, client);
-  if (seen != client.borders) client.asleep = 0;
+  const bool halted = slot_of(rank, client).pace.load() == Pace::halted;
+  if (seen != client.borders || halted) client.asleep = 0;
   if (const auto now = Clock::now(), before = client.looked; now - before > kLook) {
     const std::int64_t took = used - std::exchange(client.looked_ns, used);
     const std::uint64_t sleeps = client.watches ? client.watched.sleeps() : 0;
@@ -292,15 +302,30 @@ bool Server::held_up_too_long(unsigned rank, Client& client, std::int64_t quiet_
   return true;
 }
 
-/// Earliest time at which a running thread can act, given the processor time since its last MPI call.
-Tick Server::earliest_of_running() {
+/// True if all running threads have run since the last look at all of them, so that none can act earlier than was seen then.
+bool Server::same_runners() {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    if (memory_.slot(rank).lives.load() != ranks_[rank].lives) return false;
+  return !any_client(
+      [&](unsigned rank, const Client& client) { return counts(state_of(rank, client)) && !client.sampled; });
+}
+
+/// Virtual time that this processor time takes.
+Tick Server::ticks_of(std::int64_t processor_ns) const {
   const double ticks_per_ns = static_cast<double>(timeline_.engine().ticks_per_second()) * 1e-9;
-  Tick earliest = kNever;
+  return static_cast<Tick>(static_cast<double>(processor_ns) * ticks_per_ns * options_.compute_scale);
+}
+
+/// Earliest time at which a running thread can act, given the processor time since its last MPI call. `some_resumed`: since the last
+/// call of this function.
+Tick Server::earliest_of_running(bool some_resumed) {
+  std::vector<Runner> runners;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const bool with_helpers = waits_for_helpers(rank);
     for (Client& client : ranks_[rank].clients) {
       const ThreadSlot& slot = slot_of(rank, client);
       const State state = state_of(rank, client);
+      client.sampled = counts(state);
       if (!counts(state) && (state != State::helper || !with_helpers)) continue;
       if (has_threads(rank) && state != State::native && rests(rank, client)) continue;
       const Tick left =
@@ -308,11 +333,46 @@ Tick Server::earliest_of_running() {
       const Tick resumed = state == State::resumed ? slot.clock : left;
       const std::int64_t quiet = quiet_ns(rank, client);
       if (held_up_too_long(rank, client, quiet)) continue;
-      earliest = std::min(
-          earliest, resumed + static_cast<Tick>(static_cast<double>(quiet) * ticks_per_ns * options_.compute_scale));
+      runners.push_back({resumed + ticks_of(quiet), rank, &client});
     }
   }
+  const Tick earliest = runners.empty() ? kNever : std::ranges::min(runners, {}, &Runner::at).at;
+  if (options_.compute_scale != 0 && any_has_threads()) keep_pace(std::move(runners), some_resumed);
   return earliest;
+}
+
+/// Halts threads that are further ahead in virtual time than others by kLeadNs: they may only spin until the others have come. As
+/// many threads as there are processor cores run on, unless one polls, whose many steps take longer than the virtual time between
+/// them. If not `some_resumed`, the parked ones may wait for those that have halted.
+void Server::keep_pace(std::vector<Runner> threads, bool some_resumed) {
+  static const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const Tick lead = ticks_of(kLeadNs);
+  const auto polls = [&](Tick at, const Client& client) { return client.polled && *client.polled + lead >= at; };
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (Client& client : ranks_[rank].clients)
+      if (some_resumed && state_of(rank, client) == State::parked && polls(timeline_.now(), client))
+        threads.push_back({slot_of(rank, client).clock, rank, &client});
+  std::ranges::stable_sort(threads, {}, &Runner::at);
+  std::vector<ThreadSlot*> ahead;
+  for (unsigned left = cores; const auto& [at, rank, client] : threads) {
+    const State state = state_of(rank, *client);
+    const bool may_halt = has_threads(rank) && (state == State::running || state == State::fresh);
+    if (polls(at, *client))
+      left = 0;
+    else if (left == 0 && may_halt && at - threads.front().at > lead)
+      ahead.push_back(&slot_of(rank, *client));
+    else if (left > 0 && runs(rank, *client))
+      --left;
+  }
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (const Client& client : ranks_[rank].clients) {
+      ThreadSlot& slot = slot_of(rank, client);
+      Pace free = Pace::free;
+      if (std::ranges::find(ahead, &slot) != ahead.end())
+        slot.pace.compare_exchange_strong(free, Pace::ahead);
+      else if (slot.pace.load() != Pace::free && slot.pace.exchange(Pace::free) == Pace::halted)
+        launch::futex_wake(slot.pace);
+    }
 }
 
 }  // namespace thalweg::mpi
