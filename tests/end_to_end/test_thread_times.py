@@ -30,12 +30,12 @@ def quarters(thalweg: Thalweg, program: Path, how: str, rounds: int) -> list[flo
 def test_joined_threads_compute_at_the_same_time(thalweg: Thalweg, program: Path) -> None:
     """The first thread's clock must not take the processor time of its rank's other threads, which call MPI themselves."""
     for time in quarters(thalweg, program, "join", 4):
-        assert WORK_S <= time < 2 * WORK_S
+        assert WORK_S <= time < 3 * WORK_S
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("how", ["lock", "trylock", "yield"])
 def test_rounds_of_spinning_threads_take_equal_times(thalweg: Thalweg, program: Path, how: str) -> None:
     """More threads than cores: those that are ahead in virtual time must not take the processor from those behind."""
-    _, second, last = quarters(thalweg, program, how, ROUNDS)
-    assert last < 4 * second
+    first, second, last = quarters(thalweg, program, how, ROUNDS)
+    assert last < 5 * max(first, second)
