@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from programs import ROOT, Mpi, Thalweg
 
-ROUNDS = 40
+ROUNDS = 20
 WORK_S = 0.01
 """Processor time that each thread computes for in a round of "join"."""
 
