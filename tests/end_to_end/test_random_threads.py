@@ -52,7 +52,7 @@ def test_a_thousand_programs(thalweg: Thalweg, program: Path, ranks: int, count:
 
 
 def check_measured(thalweg: Thalweg, program: Path, ranks: int, seed: int, count: int) -> None:
-    """Threads spin beside others that poll: those that are ahead in virtual time wait outside MPI for those behind."""
+    """Some threads spin while others poll MPI. A spinning thread whose virtual time is later than the others' is halted."""
     print(f"seeds {seed} to {seed + count - 1} on {ranks} ranks")
     run = thalweg(ranks, "torus:2x2x2", [program, str(seed), str(count)], "--timeout", "120", timeout=3000)
     assert (run.exit_code, run.stdout) == (0, f"{count} programs are right\n"), run.stdout + run.stderr

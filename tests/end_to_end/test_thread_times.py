@@ -36,6 +36,6 @@ def test_joined_threads_compute_at_the_same_time(thalweg: Thalweg, program: Path
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("how", ["lock", "trylock", "yield"])
 def test_rounds_of_spinning_threads_take_equal_times(thalweg: Thalweg, program: Path, how: str) -> None:
-    """More threads than cores: those that are ahead in virtual time must not take the processor from those behind."""
+    """There are more threads than cores, so the threads with the latest virtual time must let the others run."""
     first, second, last = quarters(thalweg, program, how, ROUNDS)
     assert last < 5 * max(first, second)

@@ -341,9 +341,10 @@ Tick Server::earliest_of_running(bool some_resumed) {
   return earliest;
 }
 
-/// Halts threads that are further ahead in virtual time than others by kLeadNs: they may only spin until the others have come. As
-/// many threads as there are processor cores run on, unless one polls, whose many steps take longer than the virtual time between
-/// them. If not `some_resumed`, the parked ones may wait for those that have halted.
+/// Halts each thread whose virtual time is more than kLeadNs later than the earliest one: if it spins, it would only use processor
+/// time. As many threads as there are processor cores are not halted, unless a thread polls MPI: virtual time then advances more
+/// slowly than a spinning thread's clock. Parked threads that poll are ignored if no thread has been resumed since the last call
+/// (`some_resumed`), since they may wait for a halted one.
 void Server::keep_pace(std::vector<Runner> threads, bool some_resumed) {
   static const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   const Tick lead = ticks_of(kLeadNs);
