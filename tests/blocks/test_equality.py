@@ -80,7 +80,7 @@ def check(project: Project, block: Block, parameters: ParameterSet, runs: int, f
     assert silent == expected, f"the stimulus never moved {silent}: equality there says nothing"
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 @pytest.mark.parametrize(("block", "parameters"), QUICK)
 def test_equal(programs: Project, block: Block, parameters: ParameterSet, seed: int) -> None:

@@ -16,7 +16,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return library.build([source], tmp_path_factory.mktemp("absolute") / "absolute_addresses")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("call", ["bcast", "allgather", "scatter", "sendrecv_replace"])
 def test_the_right_data_arrive(thalweg: Thalweg, program: Path, call: str) -> None:
     run = thalweg(3, "torus:2x2x2", [program, call])

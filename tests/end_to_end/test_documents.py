@@ -40,7 +40,7 @@ def marks(example: Example) -> list[pytest.MarkDecorator]:
     return [pytest.mark.slow, *needed] + [pytest.mark.serial] * bool(example.ranges)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "example",
     [

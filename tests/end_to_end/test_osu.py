@@ -49,7 +49,7 @@ def rows(output: str) -> dict[str, list[list[str]]]:
 KINDS = [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "sum")]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("ranks", "type", "op"),
     [pytest.param(ranks, *kind, marks=[pytest.mark.long] * (ranks == 7)) for ranks in (1, 2, 7) for kind in KINDS],
@@ -69,7 +69,7 @@ def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op
         assert {row[-1] for row in table} == {"-" if name == "barrier" else "yes"}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("form", ["nonblocking", pytest.param("persistent", marks=pytest.mark.long)])
 def test_every_form_verifies(mpi: Mpi, osu: Path, form: str) -> None:
     operations = COLLECTIVES + OTHERS + VECTORS

@@ -19,7 +19,7 @@ MUTANTS = [(proof, mutant) for proof in PROOFS for mutant in proof.mutants]
 QUICK = ("fifo_never_full", "arbiter_lowest_first", "flow_credit_lost", "rate_sends_too_soon", "route_not_reset")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("proof", "parameters"),
@@ -37,7 +37,7 @@ def test_proved(proof: Proof, parameters: ProofSet) -> None:
     assert results
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("proof", "mutant"),

@@ -30,7 +30,7 @@ def sort_with(packet_bytes: int) -> Callable[[random.Random, Cluster], Cluster]:
     return sort
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_plug_ins")
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_a_rank_that_waits_in_vain_and_one_that_sends_another_length() -> None:
     assert result.values[1] == [] and result.lost == []
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_plug_ins")
 def test_hardware_and_simulator_beside_each_other(seed: int) -> None:

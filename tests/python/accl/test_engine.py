@@ -45,7 +45,7 @@ def code_of(request: Request) -> tuple[str, ...]:
     return ()
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_plug_ins")
 def test_return_codes() -> None:

@@ -22,7 +22,7 @@ def cosim(cluster: str | Path, runs: int, seed: int) -> int:
     return cli.main(words)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 def test_random_sums(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With sums alone in the lanes, and hardware that is not optimized, as compiling it takes longer than it runs."""

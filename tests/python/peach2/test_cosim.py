@@ -51,7 +51,7 @@ def test_many_random_programs() -> None:
     assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "200"]) == 0
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The slower one is the simulator, as the hardware is already built."""
