@@ -58,9 +58,10 @@ def check_measured(thalweg: Thalweg, program: Path, ranks: int, seed: int, count
     assert (run.exit_code, run.stdout) == (0, f"{count} programs are right\n"), run.stdout + run.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_few_programs_with_measured_time(thalweg: Thalweg, program: Path, seed: int) -> None:
-    check_measured(thalweg, program, 3, seed, 2)
+    check_measured(thalweg, program, 3, seed, 3)
 
 
 @pytest.mark.long
